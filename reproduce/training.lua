@@ -237,6 +237,26 @@ function hard_negatives()
   return mine(finetune(here.mlm)), here.set.bm25
 end
 
+-- A sparse encoder trained with negatives from BM25's run: SPLADE, with options of the regularisers or others.
+function splade(encoder, ...)
+  return finetune_as({options = {"--scoring", "sparse", ...}}, encoder, here.set.bm25)
+end
+
+-- The same, but queries are the terms that they have.
+function splade_doc(encoder, ...)
+  return splade(encoder, "--query-tokens", ...)
+end
+
+-- Words of the passages at hand with DeepCT's weights, for bm25_row(KEY, "--term-weights", WORDS, "--k1", 10, "--b", .9).
+-- how: steps, batch and rate
+function deepct(encoder, how)
+  local model = artifact(with_seed "deepct", "pretrain", "deepct", "--init", encoder, "--collection", here.set.collection,
+    "--tokens", here.tokens, "--vocabulary", here.vocabulary, "--steps", how.steps, "--batch", how.batch, "--learning-rate",
+    how.rate, "--dropout", settings.dropout, "--warmup", settings.warmup_ratio, "--seed", here.seed)
+  return artifact(with_seed "weigh words", "weigh-words", "--model", model, "--collection", here.set.collection, "--tokens",
+    here.tokens)
+end
+
 -- A retriever trained with so many of the training queries, in as many steps as with all.
 function few(encoder, number, batch, rate)
   return finetune_as({

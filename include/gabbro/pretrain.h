@@ -56,6 +56,13 @@ typedef struct gb_id_range {
  * its length: starts [length + 1]. Returns the number of words. */
 uint32_t gb_word_starts(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
                         uint32_t *starts);
+/* Appends the word of ids [start, end) as text. */
+void gb_word_text(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end,
+                  gb_text *text);
+/* Declares the parameters of words' weights (DeepCT): "term_weight.weight" [1, H] and
+ * "term_weight.bias" [1, 1]. */
+bool gb_word_weights_declare(gb_params *params, const gb_bert_config *config, uint32_t *weight,
+                             uint32_t *bias, gb_status *status);
 /* Whether the word of ids [start, end) says something: no stop word (Lucene's list), punctuation or
  * special. */
 bool gb_is_content_word(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end);

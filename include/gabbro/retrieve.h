@@ -71,6 +71,8 @@ typedef struct gb_bm25_settings {
     uint32_t per_passage;  /* generated queries appended to a passage, the first ones; 0: none */
     uint32_t repetitions;  /* times that each of them is appended */
     const char *generated; /* artifact that has them; NULL: the collection's own */
+    const char *weights;   /* artifact with the words of passages and their frequencies, in the place
+                              of the passages (DeepCT); NULL: the passages */
     bool rm3;              /* search again with terms of the first passages */
     gb_rm3 feedback;       /* how, where rm3 is set */
 } gb_bm25_settings;
@@ -96,6 +98,10 @@ gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_sett
 void gb_bm25_destroy(gb_bm25 *index);
 /* Adds the next text; rows count from 0. */
 bool gb_bm25_add(gb_bm25 *index, const char *text, size_t length, gb_status *status);
+/* Adds a word of the next text, `count` times; gb_bm25_end_words ends the text. */
+bool gb_bm25_add_words(gb_bm25 *index, const char *word, size_t length, uint32_t count,
+                       gb_status *status);
+bool gb_bm25_end_words(gb_bm25 *index, gb_status *status);
 /* Builds the posting lists. Only then can the index be searched, and nothing more can be added. */
 bool gb_bm25_finish(gb_bm25 *index, gb_status *status);
 uint32_t gb_bm25_count(const gb_bm25 *index); /* number of texts */

@@ -85,6 +85,20 @@ bool gb_mlm_loss(gb_maker *maker, const gb_mlm_loss_params *params, gb_status *s
 /* Print what that takes as NAME=NUMBER words. */
 bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status);
 
+/* ---- weights of words ---- */
+
+/* Which passages are weighed, and by what. */
+typedef struct gb_word_weights_params {
+    const char *model;              /* artifact or folder of a model of gabbro pretrain deepct */
+    const char *collection, *tokens; /* artifacts */
+    double scale;                   /* weights are multiplied by it and rounded */
+} gb_word_weights_params;
+#define GB_WORD_WEIGHT_MAX 65535 /* BM25 counts no further */
+/* Writes vectors.jsonl into the maker's artifact, a line {"id": "p1", "contents": "", "vector":
+ * {"word": 12}} a passage in their order, for BM25's --term-weights. Words of less than 1 are left
+ * out. GB_DATA where the model makes no weights of words. */
+bool gb_word_weights(gb_maker *maker, const gb_word_weights_params *params, gb_status *status);
+
 /* ---- what a step of several pre-trainings takes ---- */
 
 /* Time the steps of a pre-training and of others that differ in their objective, interleaved, into

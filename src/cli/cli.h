@@ -55,5 +55,6 @@ extern const gb_command gb_cli_tsne;
 extern const gb_command gb_cli_tune;
 extern const gb_command gb_cli_verify;
 extern const gb_command gb_cli_vocabulary;
+extern const gb_command gb_cli_weigh_words;
 
 #endif

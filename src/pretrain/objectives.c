@@ -21,7 +21,8 @@
     OBJECTIVE(simcse) \
     OBJECTIVE(contriever) \
     OBJECTIVE(prop) \
-    OBJECTIVE(bprop)
+    OBJECTIVE(bprop) \
+    OBJECTIVE(deepct)
 // clang-format on
 
 #define DECLARED(name) extern const gb_objective objective_##name;

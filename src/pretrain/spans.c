@@ -16,6 +16,28 @@ uint32_t gb_word_starts(const gb_vocab *vocab, const uint32_t *ids, uint32_t len
     return words;
 }
 
+void gb_word_text(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end,
+                  gb_text *text)
+{
+    for (uint32_t i = start; i < end; i++) {
+        const char *piece = gb_vocab_token(vocab, ids[i]);
+        if (piece && gb_vocab_is_continuation(vocab, ids[i]))
+            piece += 2; /* "##" */
+        if (piece)
+            gb_text_append(text, piece, strlen(piece));
+    }
+}
+
+bool gb_word_weights_declare(gb_params *params, const gb_bert_config *config, uint32_t *weight,
+                             uint32_t *bias, gb_status *status)
+{
+    *weight = gb_params_add_matrix(params, "term_weight.weight", 1, config->hidden_size,
+                                   (float)config->initializer_range, status);
+    if (*weight != UINT32_MAX)
+        *bias = gb_params_add_vector(params, "term_weight.bias", 1, GB_INIT_ZEROS, status);
+    return *weight != UINT32_MAX && *bias != UINT32_MAX;
+}
+
 /* ---- spans ---- */
 
 /* Beta(4, 2) is the law of the second largest of five uniform numbers. */

@@ -46,6 +46,10 @@ bool bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status
 /* May feedback choose a term of these bytes? */
 bool bm25_feedback_word(const char *bytes, size_t length);
 
+/* Adds the words of an artifact of gabbro weigh-words in the place of a collection's passages. */
+bool retrieve_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
+                           gb_status *status);
+
 struct gb_bm25 {
     gb_bm25_params params;  /* as created */
     void *state;            /* of params.source, for adding */
@@ -59,6 +63,8 @@ struct gb_bm25 {
     bool finished;          /* posting lists are built */
     uint64_t text_bytes;    /* finished: memory that grew with the texts, at its most */
 
+    size_t text_first;        /* building: first entry of the text that is being added */
+    uint64_t text_length;     /* building: its terms so far */
     bm25_entry *log;          /* building, and kept with feedback: all entries, text after text */
     size_t log_count;         /* entries in use */
     size_t log_capacity;      /* entries allocated */

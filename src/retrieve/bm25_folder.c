@@ -1,5 +1,5 @@
 /* BM25 over a folder: a stored collection, or a BEIR data set as it was fetched. */
-#include <gabbro/retrieve.h>
+#include "bm25.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +96,8 @@ static bool index_collection(indexing *x, const char *dir, gb_status *status)
         !(f->names.passages = gb_names_from_row_file(f->collection->passage_ids, status)))
         return false;
     gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
+    if (x->bm25->weights)
+        return retrieve_add_weighted(f->index, f->collection, x->bm25->weights, status);
     for (uint32_t row = 0; row < f->collection->passages; row++) {
         x->joined.length = 0;
         gb_collection_passage(f->collection, row, &x->joined);
@@ -111,9 +113,10 @@ static bool index_passages(gb_bm25_folder *f, const gb_bm25_settings *bm25, cons
 {
     indexing x = {.out = f, .bm25 = bm25};
     double start_s = gb_now_s();
-    if (!stored && bm25->per_passage)
+    if (!stored && (bm25->per_passage || bm25->weights))
         return gb_fail(status, GB_USAGE, dir, "gabbro collection --from makes one of the folder",
-                       "only a stored collection has generated queries to append");
+                       "only a stored collection has generated queries to append, or weights of "
+                       "words");
     bool ok = (stored ? index_collection(&x, dir, status) : index_lines(&x, dir, status)) &&
               gb_bm25_finish(f->index, status);
     if (ok && !gb_bm25_count(f->index))

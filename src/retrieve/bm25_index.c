@@ -98,6 +98,7 @@ typedef struct adding {
     gb_bm25 *index;    /* where to */
     size_t first;      /* its first entry in the log */
     uint64_t length;   /* terms so far */
+    uint32_t times;    /* that each term counts */
     bool failed;       /* status is set */
     gb_status *status; /* of the caller */
 } adding;
@@ -126,39 +127,71 @@ static bool add_term(void *ctx, const char *bytes, size_t length)
         index->term_count++;
     }
     if (index->place[term] > text->first) {
-        index->log[index->place[term] - 1].count++;
+        index->log[index->place[term] - 1].count += text->times;
     } else {
         if (!gb_grow(&index->log, &index->log_capacity, index->log_count + 1, sizeof *index->log,
                      text->status))
             return false;
-        index->log[index->log_count++] = (bm25_entry){term, 1};
+        index->log[index->log_count++] = (bm25_entry){term, text->times};
         index->place[term] = index->log_count;
     }
-    text->length++;
+    text->length += text->times;
     text->failed = false;
+    return true;
+}
+
+/* Terms of a text or of a part of it. */
+static bool add_part(gb_bm25 *index, const char *text, size_t length, uint32_t times,
+                     gb_status *status)
+{
+    if (index->finished)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "the index is finished");
+    adding a = {.index = index,
+                .first = index->text_first,
+                .length = index->text_length,
+                .times = times,
+                .status = status};
+    if (!index->params.source.terms(index->state, text, length, add_term, &a, status) || a.failed)
+        return false;
+    index->text_length = a.length;
+    return true;
+}
+
+/* The text is complete. */
+static bool end_text(gb_bm25 *index, gb_status *status)
+{
+    if (index->text_count >= GB_NO_PASSAGE - 1)
+        return gb_fail(status, GB_DATA, NULL, NULL, "more than %u texts", index->text_count);
+    uint32_t row = index->text_count;
+    uint64_t terms = index->text_length;
+    if (!gb_grow(&index->lengths, &index->length_capacity, (size_t)row + 1, 1, status) ||
+        !gb_grow(&index->distinct, &index->distinct_capacity, (size_t)row + 1, sizeof(uint32_t),
+                 status))
+        return false;
+    index->lengths[row] = gb_length_to_byte(terms < INT32_MAX ? (uint32_t)terms : INT32_MAX);
+    index->distinct[row] = (uint32_t)(index->log_count - index->text_first);
+    index->total_length += terms;
+    index->filled_texts += terms > 0;
+    index->text_count++;
+    index->text_first = index->log_count;
+    index->text_length = 0;
     return true;
 }
 
 bool gb_bm25_add(gb_bm25 *index, const char *text, size_t length, gb_status *status)
 {
-    if (index->finished)
-        return gb_fail(status, GB_INTERNAL, NULL, NULL, "the index is finished");
-    if (index->text_count >= GB_NO_PASSAGE - 1)
-        return gb_fail(status, GB_DATA, NULL, NULL, "more than %u texts", index->text_count);
-    uint32_t row = index->text_count;
-    adding a = {.index = index, .first = index->log_count, .status = status};
-    if (!gb_grow(&index->lengths, &index->length_capacity, (size_t)row + 1, 1, status) ||
-        !gb_grow(&index->distinct, &index->distinct_capacity, (size_t)row + 1, sizeof(uint32_t),
-                 status))
-        return false;
-    if (!index->params.source.terms(index->state, text, length, add_term, &a, status) || a.failed)
-        return false;
-    index->lengths[row] = gb_length_to_byte(a.length < INT32_MAX ? (uint32_t)a.length : INT32_MAX);
-    index->distinct[row] = (uint32_t)(index->log_count - a.first);
-    index->total_length += a.length;
-    index->filled_texts += a.length > 0;
-    index->text_count++;
-    return true;
+    return add_part(index, text, length, 1, status) && end_text(index, status);
+}
+
+bool gb_bm25_add_words(gb_bm25 *index, const char *word, size_t length, uint32_t count,
+                       gb_status *status)
+{
+    return !count || add_part(index, word, length, count, status);
+}
+
+bool gb_bm25_end_words(gb_bm25 *index, gb_status *status)
+{
+    return end_text(index, status);
 }
 
 /* Where the entries of each text begin; the entries themselves stay. */

@@ -1,5 +1,8 @@
 /* How commands rank by BM25: options, passages with generated queries appended, feedback. */
-#include <gabbro/retrieve.h>
+#include "bm25.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define FIELD(member) GB_FIELD(gb_bm25_settings, member)
 const gb_option gb_bm25_options[] = {
@@ -11,6 +14,8 @@ const gb_option gb_bm25_options[] = {
      "generated queries to append (default: the collection's own)"},
     {"repetitions", GB_OPTION_U32, FIELD(repetitions), GB_OPTION_ADDED, NULL,
      "times that each generated query is appended: its weight", .min = 1, .max = 1000},
+    {"term-weights", GB_OPTION_TEXT, FIELD(weights), GB_OPTION_INPUT, "ARTIFACT",
+     "index the words and frequencies of gabbro weigh-words in the place of the passages (DeepCT)"},
     {"rm3", GB_OPTION_FLAG, FIELD(rm3), GB_OPTION_ADDED, NULL,
      "search again with terms of the first passages (RM3)"},
     {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), GB_OPTION_ADDED, NULL,
@@ -25,8 +30,9 @@ const gb_option gb_bm25_options[] = {
 bool gb_bm25_settings_plain(const gb_bm25_settings *s)
 {
     const gb_bm25_settings plain = GB_BM25_SETTINGS;
-    return s->k1 == plain.k1 && s->b == plain.b && !s->per_passage && !s->generated && !s->rm3 &&
-           s->repetitions == plain.repetitions && s->feedback.passages == plain.feedback.passages &&
+    return s->k1 == plain.k1 && s->b == plain.b && !s->per_passage && !s->generated &&
+           !s->weights && !s->rm3 && s->repetitions == plain.repetitions &&
+           s->feedback.passages == plain.feedback.passages &&
            s->feedback.terms == plain.feedback.terms &&
            s->feedback.original == plain.feedback.original;
 }
@@ -37,6 +43,10 @@ bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, 
     if (!s->per_passage && (s->generated || s->repetitions != plain.repetitions))
         return gb_fail(status, GB_USAGE, NULL, "give --queries-per-passage, too",
                        "--generated and --repetitions are of queries that are appended");
+    if (s->weights && s->per_passage)
+        return gb_fail(status, GB_USAGE, NULL, "leave one of them out",
+                       "--term-weights stands in the place of passages, to which "
+                       "--queries-per-passage appends");
     if (!s->rm3 && (s->feedback.passages != plain.feedback.passages ||
                     s->feedback.terms != plain.feedback.terms ||
                     s->feedback.original != plain.feedback.original))
@@ -77,13 +87,64 @@ void gb_bm25_settings_expand(const gb_bm25_settings *s, const gb_collection *col
     }
 }
 
+/* Passages of a file of weights, in the collection's order. */
+typedef struct weighted {
+    gb_bm25 *index;                  /* growing */
+    const gb_collection *collection; /* whose passages they are */
+} weighted;
+
+static bool take_weighted(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
+{
+    const weighted *w = ctx;
+    const char *id = gb_json_text(object, "id"), *word;
+    const json_t *vector = json_object_get(object, "vector");
+    json_t *value;
+    uint32_t row = gb_bm25_count(w->index);
+    size_t length = 0;
+    const char *wanted = row < w->collection->passages
+                             ? gb_row_file_row(w->collection->passage_ids, row, &length)
+                             : "";
+    if (row >= w->collection->passages || strlen(id) != length || memcmp(id, wanted, length) != 0)
+        return gb_lines_fail(lines, status, "weigh the words of this collection",
+                             "passage \"%.80s\", not \"%.*s\"", id, (int)length, wanted);
+    if (!json_is_object(vector))
+        return gb_lines_fail(lines, status,
+                             "a line is {\"id\": \"p1\", \"vector\": {\"word\": 12}}",
+                             "no \"vector\" of words");
+    json_object_foreach((json_t *)vector, word, value)
+    {
+        json_int_t count = json_is_integer(value) ? json_integer_value(value) : -1;
+        if (count < 0 || count > UINT16_MAX)
+            return gb_lines_fail(lines, status, "frequencies are whole numbers from 0 to 65535",
+                                 "the frequency of \"%.80s\" is none", word);
+        if (!gb_bm25_add_words(w->index, word, strlen(word), (uint32_t)count, status))
+            return false;
+    }
+    return gb_bm25_end_words(w->index, status);
+}
+
+bool retrieve_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
+                           gb_status *status)
+{
+    weighted w = {index, collection};
+    char *path = gb_path_join(status, artifact, "vectors.jsonl");
+    bool ok = path && gb_jsonl_each(gb_lines_open(path, status), take_weighted, &w, status);
+    if (ok && gb_bm25_count(index) != collection->passages)
+        ok = gb_fail(status, GB_DATA, path, "weigh the words of this collection",
+                     "%u passages of %u", gb_bm25_count(index), collection->passages);
+    free(path);
+    return ok;
+}
+
 gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
                              gb_status *status)
 {
     gb_bm25 *index = gb_bm25_create(gb_bm25_settings_params(settings), status);
     gb_text text = {0};
     bool ok = index != NULL;
-    for (uint32_t p = 0; ok && p < collection->passages; p++) {
+    if (ok && settings->weights)
+        ok = retrieve_add_weighted(index, collection, settings->weights, status);
+    for (uint32_t p = 0; ok && !settings->weights && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
         gb_bm25_settings_expand(settings, collection, p, &text);

@@ -83,6 +83,25 @@ cut=$(made evaluate --model "$splade" $data --depth 20 --passage-terms 5)
 names "$cut/runs/test.trec" >evaluated
 expect "which rank otherwise" [ "$(cmp -s evaluated found || echo other)" = other ]
 
+# ---- weights of words ------------------------------------------------------------------------------
+
+# shellcheck disable=SC2086
+deepct=$(made pretrain deepct --init "$encoder" $data --vocabulary "$vocabulary" --steps 60 --batch 8 --learning-rate .01)
+expect "weights of words learn" [ "$(awk 'NR == 2 { first = $2 } END { print ($2 < first / 2) }' "$deepct/losses.tsv")" = 1 ]
+# shellcheck disable=SC2086
+words=$(made weigh-words --model "$deepct" $data)
+expect "every passage is weighed" [ "$(grep -c '^{"id":"d[0-9]*","contents":"","vector":{' "$words/vectors.jsonl")" = 120 ]
+by_words=$(made bm25-run --collection "$collection" --split test --term-weights "$words" --k1 10 --b .9)
+expect "BM25 ranks by them" [ "$(wc -l <"$by_words/run.trec")" -gt 0 ]
+# Frequencies that are those of the texts: the ranking of BM25, to the bit.
+mkdir counted
+awk -F '"' '{ split($8, w, " "); printf "{\"id\": \"%s\", \"vector\": {\"%s\": %d", $4, w[1], w[1] == w[2] ? 2 : 1
+    if (w[1] != w[2]) printf ", \"%s\": 1", w[2]
+    print "}}" }' beir/corpus.jsonl >counted/vectors.jsonl
+plain=$(made bm25-run --collection "$collection" --split test)
+same=$(made bm25-run --collection "$collection" --split test --term-weights counted)
+expect "counted words give BM25's own ranking" cmp "$plain/run.trec" "$same/run.trec"
+
 # shellcheck disable=SC2086
 parts=$(made $training --epochs 3 --flops-queries .01 --flops-passages .01 --micro-batch 3)
 expect "a batch in parts is trained" [ -f "$parts/model/model.safetensors" ]

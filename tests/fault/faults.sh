@@ -350,6 +350,19 @@ echo '{"structure": {"query": ["a"], "document": ["b"]}, "types": {"a": "x.Trans
     >splade/router_config.json
 fault 3 "a router of two encoders" 'splade: no .*model.safetensors\|splade.*not known here together\|splade/b' \
     gabbro encode --model splade $data
+fault 3 "a model that weighs no words" 'makes no weights of words .*gabbro pretrain deepct' \
+    gabbro weigh-words --model "$encoder" $data
+fault 3 "weights that are missing" 'vectors.jsonl: ' \
+    gabbro evaluate --bm25 --collection "$collection" --term-weights "$tokens"
+fault 2 "weights of words and appended queries" '\--queries-per-passage' \
+    gabbro evaluate --bm25 --collection "$collection" --term-weights "$tokens" --queries-per-passage 2
+mkdir words
+echo '{"id": "nobody", "vector": {"stone": 3}}' >words/vectors.jsonl
+fault 3 "weights of other passages" 'words/vectors.jsonl:1: passage "nobody", not "d0"' \
+    gabbro evaluate --bm25 --collection "$collection" --term-weights words
+echo '{"id": "d0", "vector": {"stone": 1.5}}' >words/vectors.jsonl
+fault 3 "weights that are no frequencies" 'words/vectors.jsonl:1: the frequency of "stone"' \
+    gabbro evaluate --bm25 --collection "$collection" --term-weights words
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
     $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
 small="$data --vocabulary $vocabulary --layers 1 --hidden 16 --heads 2 --ffn 16"

@@ -117,7 +117,7 @@ static void check_cases(check_one *by, const objective_case *cases, size_t count
 
 Test(micro, masked_language_models, .timeout = 120)
 {
-    CHECK(check_parts, {"mlm"}, {"condenser"}, {"bow"});
+    CHECK(check_parts, {"mlm"}, {"condenser"}, {"bow"}, {"deepct"});
 }
 
 Test(micro, decoders, .timeout = 120)

@@ -269,6 +269,15 @@ Test(objectives, prop, .timeout = 60)
     CHECK(cases);
 }
 
+Test(objectives, deepct, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "deepct"},
+        {.objective = "deepct", .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
 Test(objectives, settings)
 {
     for (size_t i = 0; gb_objectives[i]; i++) {

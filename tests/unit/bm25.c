@@ -60,6 +60,43 @@ static uint32_t search(const gb_bm25 *index, const char *query, uint32_t k, gb_h
     return count;
 }
 
+/* Words with frequencies are the text that repeats them. */
+Test(bm25, words_with_frequencies)
+{
+    static const char *const texts[] = {"ice ice ice stone rain rain", "stone stone", "",
+                                        "rain ice stone ice"};
+    static const struct {
+        const char *word;
+        uint32_t count;
+    } words[][4] = {{{"rain", 2}, {"ice", 3}, {"stone", 1}},
+                    {{"ice", 0}, {"stone", 1}, {"stone", 1}},
+                    {{NULL, 0}},
+                    {{"ice stone", 1}, {"ice", 1}, {"rain", 1}}};
+    gb_status status = {0};
+    gb_bm25 *plain = build(10, .9, texts, 4);
+    gb_bm25 *weighted =
+        gb_bm25_create((gb_bm25_params){.k1 = 10, .b = .9, .source = blanks}, &status);
+    cr_assert(weighted, "%s", status.what);
+    for (int t = 0; t < 4; t++) {
+        for (int w = 0; w < 4 && words[t][w].word; w++)
+            cr_assert(gb_bm25_add_words(weighted, words[t][w].word, strlen(words[t][w].word),
+                                        words[t][w].count, &status));
+        cr_assert(gb_bm25_end_words(weighted, &status));
+    }
+    cr_assert(gb_bm25_finish(weighted, &status), "%s", status.what);
+    for (int q = 0; q < 4; q++) {
+        gb_hit a[4], b[4];
+        uint32_t count = search(plain, texts[q], 4, a);
+        cr_assert_eq(search(weighted, texts[q], 4, b), count);
+        for (uint32_t i = 0; i < count; i++) {
+            cr_expect_eq(a[i].passage, b[i].passage);
+            cr_expect_eq(a[i].score, b[i].score);
+        }
+    }
+    gb_bm25_destroy(plain);
+    gb_bm25_destroy(weighted);
+}
+
 /* ---- lengths ---- */
 
 Test(bm25, one_byte_lengths)

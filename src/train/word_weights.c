@@ -1,0 +1,203 @@
+/* Weights of the words of a collection's passages by a model that was trained for it (DeepCT). */
+#include <gabbro/artifact.h>
+#include <gabbro/train.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS      2048 /* tokens of a batch */
+#define BATCH_SEQUENCES 128  /* passages of a batch */
+
+/* A collection being weighed. */
+typedef struct weighing {
+    const gb_word_weights_params *o; /* by which model, and how */
+    gb_collection *collection;       /* ids of the passages */
+    gb_tokens tokens;                /* passages */
+    gb_model_input model;            /* encoder */
+    gb_params *params;               /* of the model */
+    gb_bert bert;                    /* of the model */
+    uint32_t weight, bias;           /* of the words' weights */
+    float *values;                   /* parameters */
+    gb_executable *exec;             /* forward pass */
+    gb_tensor weights;               /* [rows, 1] of the tokens */
+    uint32_t max_length, max_rows;   /* tokens of a passage; of a batch */
+    gb_batch packed;                 /* batch being filled */
+    uint32_t done;                   /* passages written */
+    uint32_t *starts;                /* scratch: [max_length] of words */
+    gb_text word, line;              /* scratch */
+    gb_out *out;                     /* vectors.jsonl */
+    gb_progress progress;            /* in passages */
+} weighing;
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    weighing *w = self;
+    (void)status;
+    gb_builder builder = gb_builder_forward(tape, &w->bert.config, w->max_length);
+    w->max_rows = BATCH_ROWS > w->max_length ? BATCH_ROWS : gb_bucket_rows(w->max_length);
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, &w->bert.config, w->max_rows, BATCH_SEQUENCES, &w->packed, 0);
+    gb_tensor h = gb_bert_encode(&builder, &w->bert, &in, 0, NULL);
+    w->weights = gb_linear(tape, h, gb_tape_param(tape, w->weight), gb_tape_param(tape, w->bias),
+                           false, GB_NO_TENSOR);
+    gb_tape_output(tape, w->weights);
+    return true;
+}
+
+/* ---- a passage ---- */
+
+/* Its words' frequencies: the weight of the first piece times the scale, rounded; of a word that
+ * occurs several times the largest. */
+static bool weigh_words(weighing *w, const uint32_t *ids, uint32_t length, const float *weights,
+                        uint32_t ld, json_t *words, gb_status *status)
+{
+    uint32_t count = gb_word_starts(w->model.vocab, ids, length, w->starts);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t start = w->starts[i];
+        double scaled = (double)weights[(size_t)start * ld] * w->o->scale;
+        if (!(scaled >= 1) || gb_vocab_is_special(w->model.vocab, ids[start]))
+            continue;
+        w->word.length = 0;
+        gb_word_text(w->model.vocab, ids, start, w->starts[i + 1], &w->word);
+        if (w->word.failed)
+            return gb_fail_memory(status, "reading words");
+        json_int_t frequency = (json_int_t)fmin(round(scaled), GB_WORD_WEIGHT_MAX),
+                   before = json_integer_value(json_object_get(words, w->word.data));
+        if (frequency > before &&
+            json_object_set_new_nocheck(words, w->word.data, json_integer(frequency)) != 0)
+            return gb_fail_memory(status, "weighing words");
+    }
+    return true;
+}
+
+/* A line {"id": "p1", "contents": "", "vector": {"word": 12}}. */
+static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, const float *weights,
+                          uint32_t ld, gb_status *status)
+{
+    size_t id_length;
+    const char *id = gb_row_file_row(w->collection->passage_ids, w->done, &id_length);
+    json_t *words = json_object(), *line = json_object();
+    bool ok = weigh_words(w, ids, length, weights, ld, words, status);
+    json_object_set_new(line, "id", json_stringn(id, id_length));
+    json_object_set_new(line, "contents", json_string(""));
+    json_object_set(line, "vector", words);
+    w->line.length = 0;
+    ok = ok && gb_json_print(line, JSON_COMPACT | GB_JSON_NEWLINE, &w->line, status);
+    if (ok)
+        fwrite(w->line.data, 1, w->line.length, gb_out_stream(w->out));
+    json_decref(words);
+    json_decref(line);
+    w->done++;
+    return ok;
+}
+
+/* ---- all of them ---- */
+
+static bool flush(weighing *w, gb_status *status)
+{
+    const gb_batch *packed = &w->packed;
+    uint64_t ticket;
+    if (!packed->count)
+        return true;
+    if (gb_interrupted())
+        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+    if (!gb_executable_submit(w->exec, 0, &ticket, status))
+        return false;
+    uint32_t ld = gb_tape_tensor(gb_executable_tape(w->exec), w->weights)->ld;
+    const float *weights = gb_executable_output(w->exec, ticket, w->weights, status);
+    bool ok = weights != NULL;
+    for (uint32_t p = 0; ok && p < packed->count; p++) { /* between [CLS] and [SEP] */
+        uint32_t first = packed->starts[p] + 1, length = packed->starts[p + 1] - first - 1;
+        ok =
+            write_passage(w, packed->ids + first, length, weights + (size_t)first * ld, ld, status);
+    }
+    gb_batch_reset(&w->packed);
+    gb_progress_update(&w->progress, w->done, NULL);
+    return ok;
+}
+
+static bool weigh(weighing *w, gb_status *status)
+{
+    uint32_t passages = (uint32_t)gb_row_file_count(w->tokens.passages);
+    gb_special_ids specials = gb_vocab_specials(w->model.vocab);
+    gb_progress_begin(&w->progress, "weigh words", "passages", passages, 0);
+    bool ok = true;
+    for (uint32_t p = 0; ok && p < passages; p++) {
+        size_t length;
+        const uint32_t *ids = gb_row_file_row(w->tokens.passages, p, &length);
+        uint32_t rows = length + 2 > w->max_length ? w->max_length : (uint32_t)length + 2;
+        if (w->packed.rows + rows > w->max_rows || w->packed.count == BATCH_SEQUENCES)
+            ok = flush(w, status);
+        ok = ok && gb_batch_add(&w->packed, &specials, ids, NULL, length, w->max_length, status);
+    }
+    ok = ok && flush(w, status);
+    if (ok)
+        gb_progress_end(&w->progress, w->done, NULL);
+    return ok;
+}
+
+/* ---- the model ---- */
+
+static bool open_inputs(weighing *w, gb_status *status)
+{
+    const gb_word_weights_params *o = w->o;
+    if (!(w->collection = gb_open_collection(o->collection, status)) ||
+        !gb_open_tokens(o->tokens, &w->tokens, status) ||
+        !gb_model_input_open(&w->model, o->model, &w->tokens, status))
+        return false;
+    if (gb_row_file_count(w->tokens.passages) != w->collection->passages)
+        return gb_fail(status, GB_DATA, o->tokens, "tokenize this collection",
+                       "the tokens are of another collection");
+    return gb_folder_has(w->model.folder, "term_weight.weight") ||
+           gb_fail(status, GB_DATA, o->model, "train one: gabbro pretrain deepct",
+                   "the model makes no weights of words");
+}
+
+static bool open_model(weighing *w, gb_status *status)
+{
+    w->max_length = w->tokens.max_passage;
+    return (w->params = gb_params_create(status)) &&
+           gb_bert_declare(w->params, &w->model.config, false, &w->bert, status) &&
+           gb_word_weights_declare(w->params, &w->model.config, &w->weight, &w->bias, status) &&
+           (w->values = gb_model_input_values(w->model.folder, w->params, status)) &&
+           (w->starts = gb_alloc((size_t)w->max_length + 1, sizeof *w->starts, status));
+}
+
+static void close_all(weighing *w)
+{
+    gb_executable_destroy(w->exec);
+    gb_batch_free(&w->packed);
+    if (w->params)
+        gb_bert_free(&w->bert);
+    gb_params_destroy(w->params);
+    free(w->values);
+    free(w->starts);
+    gb_text_free(&w->word);
+    gb_text_free(&w->line);
+    gb_model_input_close(&w->model);
+    gb_tokens_close(&w->tokens);
+    gb_collection_close(w->collection);
+}
+
+bool gb_word_weights(gb_maker *maker, const gb_word_weights_params *params, gb_status *status)
+{
+    weighing w = {.o = params};
+    bool ok = open_inputs(&w, status) && open_model(&w, status);
+    const gb_executable_params program = {.name = "weigh words",
+                                          .device = ok ? gb_maker_device(maker, status) : NULL,
+                                          .params = w.params,
+                                          .values = w.values,
+                                          .build = build,
+                                          .self = &w};
+    char *path = gb_maker_file(maker, "vectors.jsonl", status);
+    ok = ok && path && program.device && (w.exec = gb_executable_build(&program, status)) &&
+         (w.out = gb_out_open(path, status)) && weigh(&w, status);
+    if (ok)
+        ok = gb_out_commit(w.out, status);
+    else
+        gb_out_abandon(w.out);
+    free(path);
+    close_all(&w);
+    return ok;
+}
