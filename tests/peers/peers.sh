@@ -73,6 +73,21 @@ sparse()
     esac
 }
 
+# What PyLate makes of a model of late interaction, against what tests/golden has of it.
+late()
+{
+    "$python" "$here/golden_late.py" "$work/late" >"$work/log" 2>&1
+    case $? in
+    0)
+        [ "${GABBRO_PEERS_WRITE:-no}" = yes ] && cp -r "$work/late/." "$golden/late/"
+        trust "golden numbers, late interaction" "made again by $(tail -n 1 "$work/log")" \
+            "$("$python" "$here/compare.py" "$work/late/golden.safetensors" "$golden/late/golden.safetensors")" 5e-6
+        ;;
+    77) skipped "golden_late.py: $(tail -n 1 "$work/log")" ;;
+    *) bad "golden_late.py" "$work/log" ;;
+    esac
+}
+
 make_golden()
 {
     mkdir -p "$work/golden/bert" "$work/golden/cross" "$work/batches" &&
@@ -281,6 +296,7 @@ script golden_pieces --compare "$golden/pieces"
 script measures "$gabbro"
 regenerate
 sparse
+late
 own_model
 cross_encoders
 checkpoint
