@@ -188,6 +188,12 @@ function finetune(encoder, negatives, other_negatives)
   return finetune_as({}, encoder, negatives or here.set.bm25, other_negatives)
 end
 
+-- A retriever by late interaction, of the scoring "tokens" (ColBERT) or "coil", trained like a dense one; evaluations
+-- and mine take it as they take any retriever.
+function late_interaction(scoring, encoder, negatives, other_negatives)
+  return finetune_as({options = {"--scoring", scoring}}, encoder, negatives or here.set.bm25, other_negatives)
+end
+
 -- A cross-encoder trained like a retriever. What its --micro-batch counts are queries with all pairs.
 function cross_encoder(encoder, negatives, other_negatives)
   return finetune_as({command = "finetune-cross", micro_batch = "cross_micro_batch", options = {"--extend-positions"}}, encoder,

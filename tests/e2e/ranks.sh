@@ -108,6 +108,9 @@ if [ -n "$full" ]; then
     made whole $mlm && trust "masked LM, 5 steps by ranks: losses" "the whole batch" \
         "$(losses_differ "$one_mlm" "$step")" 1e-6
     compare_ranks "fine-tuning" "2 4" $finetune
+    compare_ranks "fine-tuning by tokens" "2" $finetune --scoring tokens --token-width 8
+    compare_ranks "fine-tuning by COIL" "2" $finetune --scoring coil --coil-width 8
+    late=$one
     compare_ranks "fine-tuning, term weights" "2" $finetune --scoring sparse
 fi
 
@@ -127,6 +130,11 @@ queries=$alone
 divided "vectors of passages" encode $texts
 divided "search" search --queries "$queries" --passages "$alone" --depth 9
 divided "mining" mine $texts --depth 9
+if [ -n "$full" ]; then
+    texts="--model $late --collection $collection --tokens $tokens"
+    divided "COIL, vectors of passages" encode $texts
+    divided "COIL, mining" mine $texts --depth 9
+fi
 if made one $finetune --scoring sparse; then
     texts="--model $step --collection $collection --tokens $tokens"
     divided "term weights of passages" encode $texts

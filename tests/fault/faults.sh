@@ -109,6 +109,18 @@ fault 3 "a sparse vector with a negative weight" 'negative.jsonl:1: the weight o
 printf 'q1 Q0 d1 1 high x\n' >badly.trec
 fault 3 "a run without numbers fused" 'badly.trec:1: score "high" is not a number' \
     "$GABBRO" fuse badly.trec badly.trec --out fused.trec
+late="finetune --init $encoder $data --negatives $bm25 --scoring tokens --batch 2"
+fault 2 "late interaction with a projector" 'has a projection of its own' gabbro $late --projector linear
+fault 2 "late interaction with queries beyond the positions" 'the encoder has [0-9]* positions' \
+    gabbro $late --query-length 512
+cp -r "$encoder/model" strange
+printf '{"kind": "mvr"}\n' >strange/late_interaction.json
+fault 3 "late interaction of a kind that is not known" 'without its projection' \
+    gabbro evaluate --model strange $data
+printf '{"query_maxlen": 32}\n' >strange/artifact.metadata
+rm strange/late_interaction.json
+fault 3 "ColBERT without its projection" 'a ColBERT model without its projection' \
+    gabbro encode --model strange $data
 
 # ---- damaged collections --------------------------------------------------------------------------
 broken() # a fresh copy of the collection, to be damaged
