@@ -272,3 +272,36 @@ function few(encoder, number, batch, rate)
     rate = rate or words(settings.few_learning_rates)[1],
   }, encoder, here.set.bm25)
 end
+
+-- ---- retrievers as other papers train them -------------------------------------------------------
+
+-- DPR: queries have an encoder of their own.
+function dpr(encoder)
+  return finetune_as({options = {"--two-towers"}}, encoder, here.set.bm25)
+end
+
+-- ANCE: goes on in rounds, each with pairs of positives and of negatives that it mines itself.
+function ance(encoder, rounds)
+  local retriever = finetune(encoder)
+  for _ = 1, rounds do
+    retriever = finetune_as({options = {"--loss", "pairwise", "--own-negatives"}}, retriever, mine(retriever))
+  end
+  return retriever
+end
+
+-- STAR: goes on with negatives that a first retriever mined once, in all pairs of the batch.
+function star(encoder)
+  local first = finetune(encoder)
+  return finetune_as({options = {"--loss", "pairwise", "--mask-copies"}}, first, mine(first))
+end
+
+-- PAIR, on the same labels: passages against passages too, then queries against passages alone.
+function passage_centred(encoder)
+  local first = finetune_as({options = {"--loss", "passage-centred"}}, encoder, here.set.bm25)
+  return finetune(first)
+end
+
+-- Learns a teacher's scores of the positives and negatives: a run of them, e.g. of rerank --judged train.
+function distil(loss, encoder, teacher, negatives, ...)
+  return finetune_as({options = {"--loss", loss, "--teacher", teacher, ...}}, encoder, negatives or here.set.bm25)
+end

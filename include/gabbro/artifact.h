@@ -31,8 +31,12 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
 char *gb_find_collection(const gb_config *config, const char *name, gb_status *status);
 /* The same of any folder that is no model, such as an index. */
 char *gb_find_folder(const gb_config *config, const char *name, gb_status *status);
-/* The model's folder in a step, or a model folder itself; caller frees. */
+/* The model's folder in a step, or a model folder itself, of two towers that of passages; caller
+ * frees. */
 char *gb_find_model_folder(const char *path, gb_status *status);
+/* Of two towers that of queries, which the caller frees; *tower is NULL where there is one encoder.
+ */
+bool gb_find_query_tower(const char *path, char **tower, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status);
 /* What is in the folders of artifacts. Close with gb_collection_close, gb_tokens_close and

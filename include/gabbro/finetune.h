@@ -119,7 +119,8 @@ typedef struct gb_finetune_data {
     const gb_training_set *set; /* queries, positives, negatives */
     const gb_tokens *tokens;    /* texts */
     const gb_vocab *vocab;      /* of their ids */
-    const gb_bert *bert;        /* encoder */
+    const gb_bert *bert;        /* encoder, of two towers that of passages */
+    const gb_bert *query_bert;  /* that of queries, for a scoring with `towers`; NULL: the same */
     const gb_run *teacher;      /* scores of passages for queries, for losses that need them; NULL:
                                    none */
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
@@ -207,6 +208,8 @@ typedef struct gb_scoring {
     uint32_t users;           /* GB_USER_ bits of kernels that it runs beside those of training */
     bool together;            /* all texts are represented at once, in rows of `vectors`, also where
                                  the batch is not cut; otherwise passages first, then queries */
+    bool towers;              /* queries may have an encoder of their own: it reads no parameter of
+                                 the encoder itself */
     bool single;              /* a text is one vector, scores are inner products: what losses that
                                  compare passages with passages need */
     const gb_option *options; /* of its own: fields of a structure that only it knows; or NULL */

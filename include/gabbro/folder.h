@@ -355,4 +355,13 @@ typedef struct gb_folder_params {
  * sentence-transformers' CrossEncoder. */
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status);
 
+/* ---- two towers ---- */
+
+/* A folder of two towers is a sentence-transformers Router of two whole model folders, for queries
+ * and for passages. Finds the one for a kind of texts; *tower is its path, which the caller frees,
+ * or NULL where `root` has not two towers. GB_DATA for a damaged description. */
+bool gb_folder_tower(const char *root, gb_text_kind kind, char **tower, gb_status *status);
+/* Describes root/query and root/document, model folders that are there, as such a Router. */
+bool gb_towers_write(const char *root, const gb_sentence_settings *how, gb_status *status);
+
 #endif

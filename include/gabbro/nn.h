@@ -284,6 +284,9 @@ bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head,
  * parameter i of the encoder, from bert->word on. gb_bert_free after use. */
 bool gb_bert_declare_copy(gb_params *params, const char *front, const gb_bert *bert, gb_bert *copy,
                           gb_status *status);
+/* The same for another encoder, which is trained, such as that of queries. */
+bool gb_bert_declare_tower(gb_params *params, const char *front, const gb_bert *bert,
+                           gb_bert *tower, gb_status *status);
 /* Add the projector of a retriever: "retriever.linear" or "retriever.nonlinear". */
 bool gb_bert_add_projector(gb_params *params, gb_bert *bert, gb_projector_kind kind,
                            gb_status *status);

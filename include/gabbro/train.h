@@ -141,6 +141,7 @@ typedef struct gb_finetuning_settings {
     gb_memory_settings memory;       /* of a step */
     const char *teacher;             /* artifact of a run with a teacher's scores, or NULL */
     bool drop_unscored;              /* pairs that the teacher did not score, instead of failing */
+    bool two_towers;                 /* queries have an encoder of their own */
     bool mask_copies;                /* within a batch, see gb_finetune_data.copies */
     uint32_t scoring, loss;          /* indices into gb_scorings and gb_losses */
     gb_own_settings scoring_own[GB_SCORINGS_MAX]; /* what one alone knows, in their order */

@@ -31,13 +31,32 @@ static bool check_tokens(const gb_model_input *model, const char *path, const gb
     return true;
 }
 
-char *gb_find_model_folder(const char *path, gb_status *status)
+/* The folder of an artifact, or the folder itself. */
+static char *model_root(const char *path, gb_status *status)
 {
     char *inside = gb_path_join(status, path, "model");
     if (!inside || gb_dir_exists(inside))
         return inside;
     free(inside);
     return gb_strdup(path, status);
+}
+
+char *gb_find_model_folder(const char *path, gb_status *status)
+{
+    char *root = model_root(path, status), *tower = NULL;
+    if (!root || (gb_folder_tower(root, GB_TEXT_PASSAGE, &tower, status) && !tower))
+        return root;
+    free(root);
+    return tower;
+}
+
+bool gb_find_query_tower(const char *path, char **tower, gb_status *status)
+{
+    char *root = model_root(path, status);
+    *tower = NULL;
+    bool ok = root && gb_folder_tower(root, GB_TEXT_QUERY, tower, status);
+    free(root);
+    return ok;
 }
 
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status)

@@ -45,6 +45,7 @@ static gb_tensor compare(void *self, gb_builder *builder, const gb_side *queries
 
 const gb_scoring scoring_dense = {.name = "dense",
                                   .help = "inner products of one vector a text",
+                                  .towers = true,
                                   .single = true,
                                   .create = create,
                                   .destroy = free,

@@ -3,6 +3,17 @@
 
 #include <stdlib.h>
 
+/* Towers: the encoder of all texts or of passages, and that of queries. */
+enum { PASSAGES, QUERIES, TOWERS };
+
+/* Texts that go through one encoder. */
+typedef struct encoded {
+    const gb_bert *bert;   /* it */
+    gb_batch part;         /* a copy of some texts */
+    gb_batch now;          /* those that run; the arrays are of the drawn batch or of part */
+    gb_selected_rows read; /* their first rows */
+} encoded;
+
 typedef struct finetune {
     gb_finetune_params params; /* settings */
     const gb_scoring *scoring; /* how texts are compared */
@@ -10,10 +21,9 @@ typedef struct finetune {
     void *scoring_self;        /* the scoring's own data */
     gb_own_settings own[2];    /* defaults of scoring and loss, where none were given */
     finetune_drawer drawer;    /* draws the batch */
-    const gb_bert *bert;       /* model */
-    gb_batch part;             /* a copy of some texts */
-    gb_batch now;              /* those that run; the arrays are of the drawn batch or of part */
-    gb_selected_rows read;     /* their first rows */
+    encoded towers[TOWERS];    /* one encoder's texts, or passages and queries apart */
+    uint32_t tower_count;      /* 1 or 2 */
+    uint32_t first_passage;    /* of two towers: queries among the texts that run */
 } finetune;
 
 static bool reads_all(const finetune *f)
@@ -26,23 +36,58 @@ static uint32_t rows_per_text(const finetune *f)
     return f->scoring->vectors ? f->scoring->vectors(f->scoring_self) : 1;
 }
 
-/* Rows, and those that are read of the last states: the first of each text where vectors are made
- * of them. */
+/* Of texts [first, first + count), those of a tower. */
+static void range_of(const finetune *f, int tower, uint32_t *first, uint32_t *count)
+{
+    uint32_t end = *first + *count, queries = f->drawer.batch.queries;
+    if (f->tower_count == 1)
+        return;
+    if (tower == QUERIES)
+        end = end < queries ? end : queries;
+    else if (*first < queries)
+        *first = queries;
+    *count = end > *first ? end - *first : 0;
+    *first = *count ? *first : 0;
+}
+
+/* Rows of each tower, and those that are read of the last states: the first of each text where
+ * vectors are made of them. */
 static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const finetune *f = self;
-    const uint32_t *starts = f->drawer.batch.packed.starts + first;
-    uint32_t rows = gb_bucket_rows(starts[texts] - starts[0]);
-    bucket->size[0] = rows;
-    bucket->size[1] = reads_all(f) ? rows : gb_selected_rows_bucket(starts, texts, NULL, 0, rows);
+    for (uint32_t t = 0; t < f->tower_count; t++) {
+        uint32_t from = first, count = texts;
+        range_of(f, (int)t, &from, &count);
+        const uint32_t *starts = f->drawer.batch.packed.starts + from;
+        uint32_t rows = gb_bucket_rows(count ? starts[count] - starts[0] : 1);
+        bucket->size[2 * t] = rows;
+        bucket->size[2 * t + 1] =
+            reads_all(f) || !count ? rows : gb_selected_rows_bucket(starts, count, NULL, 0, rows);
+    }
 }
 
-/* These texts run. */
-static bool set_now(finetune *f, const gb_batch *texts, gb_status *status)
+/* These texts run in a tower. */
+static bool set_now(finetune *f, encoded *tower, const gb_batch *texts, gb_status *status)
 {
-    f->now = *texts;
+    tower->now = *texts;
     return reads_all(f) ||
-           gb_selected_rows_list(&f->read, texts->starts, texts->count, NULL, 0, status);
+           gb_selected_rows_list(&tower->read, texts->starts, texts->count, NULL, 0, status);
+}
+
+/* Texts [first, first + texts) run, in two towers queries apart from passages. */
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
+{
+    finetune *f = self;
+    bool ok = true;
+    for (uint32_t t = 0; ok && t < f->tower_count; t++) {
+        encoded *tower = &f->towers[t];
+        uint32_t from = first, count = texts;
+        range_of(f, (int)t, &from, &count);
+        f->first_passage = t == QUERIES ? count : 0;
+        ok = gb_batch_slice(&f->drawer.batch.packed, from, count, &tower->part, status) &&
+             set_now(f, tower, &tower->part, status);
+    }
+    return ok;
 }
 
 static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
@@ -51,7 +96,8 @@ static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *stat
     if (!finetune_draw(&f->drawer, step, status))
         return false;
     size(f, 0, f->drawer.batch.texts, bucket);
-    return set_now(f, &f->drawer.batch.packed, status);
+    return f->tower_count == 2 ? take(f, 0, f->drawer.batch.texts, status)
+                               : set_now(f, f->towers, &f->drawer.batch.packed, status);
 }
 
 /* ---- parts: texts, queries and passages alike ---- */
@@ -60,13 +106,6 @@ static uint32_t count(const void *self)
 {
     const finetune *f = self;
     return f->drawer.batch.texts;
-}
-
-static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
-{
-    finetune *f = self;
-    return gb_batch_slice(&f->drawer.batch.packed, first, texts, &f->part, status) &&
-           set_now(f, &f->part, status);
 }
 
 /* ---- the loss ---- */
@@ -130,25 +169,100 @@ static void compare(void *self, gb_builder *builder, gb_tensor vectors,
 
 /* ---- the program ---- */
 
+/* The last states of at most `texts` texts of a tower. */
+static gb_text_states encode(finetune *f, gb_builder *builder, int at, const gb_bucket *bucket,
+                             uint32_t texts, gb_batch_inputs *in)
+{
+    encoded *tower = &f->towers[at];
+    uint32_t rows = bucket->size[2 * at];
+    *in = f->scoring->inputs
+              ? f->scoring->inputs(f->scoring_self, builder, rows, texts, &tower->now)
+              : gb_batch_declare(builder, &tower->bert->config, rows, texts, &tower->now,
+                                 f->params.seed);
+    if (bucket->size[2 * at + 1] < in->rows)
+        gb_selected_rows_declare(builder, in, bucket->size[2 * at + 1], &tower->now, &tower->read);
+    return (gb_text_states){.h = gb_bert_encode(builder, tower->bert, in, 0, NULL),
+                            .in = in,
+                            .batch = &tower->now,
+                            .texts = texts,
+                            .kind = GB_TEXT_MIXED,
+                            .padded = true};
+}
+
+/* Where the vectors of a tower go among those of a part of the batch. */
+typedef struct placement {
+    const finetune *f;      /* which texts run */
+    gb_selection places[2]; /* by tower */
+    uint32_t rows;          /* of a text */
+    uint32_t texts;         /* of a part at most */
+} placement;
+
+static bool fill_places(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const placement *p = record;
+    uint32_t *rows = gb_alloc((size_t)p->texts * p->rows, sizeof *rows, status);
+    for (uint32_t r = 0; rows && r < p->texts * p->rows; r++)
+        rows[r] = r;
+    bool ok = rows;
+    for (int t = PASSAGES; ok && t < TOWERS; t++)
+        ok = gb_selection_fill(exec, &p->places[t], rows, p->f->towers[t].now.count * p->rows,
+                               t == PASSAGES ? p->f->first_passage * p->rows : 0, status);
+    free(rows);
+    return ok;
+}
+
+/* Vectors of a part of the batch by two towers: of its queries, then of its passages. */
+static gb_tensor vectors_of_towers(finetune *f, gb_builder *builder, const gb_bucket *bucket)
+{
+    placement p = {.f = f, .rows = rows_per_text(f), .texts = bucket->texts};
+    uint32_t rows = p.rows * p.texts;
+    gb_tensor vectors[TOWERS];
+    for (int t = PASSAGES; t < TOWERS; t++)
+        p.places[t] = gb_selection_declare(builder, rows, rows);
+    gb_tape_fill_by(builder->tape, fill_places, &p, sizeof p);
+    for (int t = PASSAGES; t < TOWERS; t++) {
+        gb_batch_inputs in;
+        gb_text_states states = encode(f, builder, t, bucket, bucket->texts, &in);
+        states.kind = t == QUERIES ? GB_TEXT_QUERY : GB_TEXT_PASSAGE;
+        vectors[t] = gb_selection_gather(
+            builder, f->scoring->represent(f->scoring_self, builder, &states), &p.places[t]);
+    }
+    return gb_add(builder->tape, vectors[QUERIES], vectors[PASSAGES]);
+}
+
+static void build_towers(finetune *f, gb_builder *builder, const gb_bucket *bucket,
+                         gb_tensor losses[GB_MAX_LOSSES])
+{
+    gb_side q = side_of(f, GB_TEXT_QUERY, false), p = side_of(f, GB_TEXT_PASSAGE, false);
+    gb_side *sides[TOWERS] = {[PASSAGES] = &p, [QUERIES] = &q};
+    losses[0] = GB_NO_TENSOR;
+    if (bucket->texts) {
+        builder->vectors = vectors_of_towers(f, builder, bucket);
+        return;
+    }
+    for (int t = PASSAGES; t < TOWERS; t++) {
+        gb_batch_inputs in;
+        gb_text_states states = encode(f, builder, t, bucket, sides[t]->texts, &in);
+        states.kind = sides[t]->kind;
+        states.padded = false;
+        sides[t]->vectors = f->scoring->represent(f->scoring_self, builder, &states);
+    }
+    compare_sides(f, builder, &q, &p, losses);
+}
+
 static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
                   gb_tensor losses[GB_MAX_LOSSES])
 {
     finetune *f = self;
     const gb_training_batch *b = &f->drawer.batch;
-    uint32_t texts = bucket->texts ? bucket->texts : b->texts;
-    gb_batch_inputs in =
-        f->scoring->inputs
-            ? f->scoring->inputs(f->scoring_self, builder, bucket->size[0], texts, &f->now)
-            : gb_batch_declare(builder, &f->bert->config, bucket->size[0], texts, &f->now,
-                               f->params.seed);
-    if (bucket->size[1] < in.rows)
-        gb_selected_rows_declare(builder, &in, bucket->size[1], &f->now, &f->read);
-    gb_text_states states = {.h = gb_bert_encode(builder, f->bert, &in, 0, NULL),
-                             .in = &in,
-                             .batch = &f->now,
-                             .texts = texts,
-                             .kind = GB_TEXT_MIXED,
-                             .padded = true};
+    gb_batch_inputs in;
+    if (f->tower_count == 2) {
+        build_towers(f, builder, bucket, losses);
+        return;
+    }
+    gb_text_states states =
+        encode(f, builder, 0, bucket, bucket->texts ? bucket->texts : b->texts, &in);
     losses[0] = GB_NO_TENSOR;
     if (bucket->texts || f->scoring->together || b->pairs) {
         gb_tensor vectors = f->scoring->represent(f->scoring_self, builder, &states);
@@ -190,6 +304,10 @@ static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *sta
                        "the loss %s compares passages with passages, of which the scoring %s makes "
                        "no single vectors",
                        f->loss->name, f->scoring->name);
+    if (data->query_bert && (!f->scoring->towers || data->bert->projector.kind))
+        return gb_fail(status, GB_USAGE, "--two-towers", "use --scoring dense, and no projector",
+                       "the scoring %s, or a projector, has one encoder for queries and passages",
+                       f->scoring->name);
     if (f->loss->needs & GB_LOSS_TEACHER && !data->teacher)
         return gb_fail(status, GB_USAGE, "--loss", "give --teacher",
                        "the loss %s needs scores of a teacher", f->loss->name);
@@ -231,7 +349,9 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_finetune_dat
     if (!f)
         return NULL;
     f->params = *params;
-    f->bert = data->bert;
+    f->towers[PASSAGES].bert = data->bert;
+    f->towers[QUERIES].bert = data->query_bert;
+    f->tower_count = data->query_bert ? 2 : 1;
     set_defaults(f);
     f->drawer = (finetune_drawer){.params = &f->params, .data = *data, .scoring = f->scoring};
     const gb_scoring_context context = {.params = &f->params,
@@ -258,8 +378,10 @@ void gb_finetune_destroy(void *self)
     if (f->scoring_self)
         f->scoring->destroy(f->scoring_self);
     finetune_drawer_free(&f->drawer);
-    gb_batch_free(&f->part);
-    gb_selected_rows_free(&f->read);
+    for (int t = PASSAGES; t < TOWERS; t++) {
+        gb_batch_free(&f->towers[t].part);
+        gb_selected_rows_free(&f->towers[t].read);
+    }
     free(f);
 }
 

@@ -20,6 +20,11 @@
 /* The first of "architectures" of config.json; "" if there is none. */
 bool folder_read_architecture(const char *path, char name[GB_WEIGHT_NAME], gb_status *status);
 
+/* ---- sentence.c ---- */
+
+/* Writes config_sentence_transformers.json: prompts and similarity. */
+bool folder_write_prompts(const char *dir, const gb_sentence_settings *how, gb_status *status);
+
 /* ---- zip.c ---- */
 
 /* A member of a zip, in the mapped file. */
@@ -103,6 +108,14 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
                            gb_status *status);
 
 /* ---- router.c ---- */
+
+#define FOLDER_ROUTER_SETTINGS "router_config.json"
+/* The router's description, or NULL where the folder has none; false at a failure. */
+bool folder_load_router(const char *root, json_t **router, gb_status *status);
+/* Module `index` of a route, the name of its sub-folder; NULL if there is none. */
+const char *folder_module_at(const json_t *router, const char *route, size_t index);
+/* Whether it is of that class. */
+bool folder_module_is(const json_t *router, const char *route, size_t index, const char *kind);
 
 #define FOLDER_QUERY_TOKENS     "query_0_SparseStaticEmbedding"
 #define FOLDER_DOCUMENT         "document_0_MLMTransformer"

@@ -7,12 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUTER_SETTINGS "router_config.json"
-
-/* The router's description, or NULL where the folder has none; false at a failure. */
-static bool load_router(const char *root, json_t **router, gb_status *status)
+bool folder_load_router(const char *root, json_t **router, gb_status *status)
 {
-    char *path = gb_path_join(status, root, ROUTER_SETTINGS);
+    char *path = gb_path_join(status, root, FOLDER_ROUTER_SETTINGS);
     bool there = path && gb_file_exists(path);
     *router = there ? gb_json_load(path, GB_JSON_REALS, status) : NULL;
     bool ok = path && (*router || !there);
@@ -20,8 +17,7 @@ static bool load_router(const char *root, json_t **router, gb_status *status)
     return ok;
 }
 
-/* Module `index` of a route, the name of its sub-folder; NULL if there is none. */
-static const char *module_at(const json_t *router, const char *route, size_t index)
+const char *folder_module_at(const json_t *router, const char *route, size_t index)
 {
     const json_t *routes = json_object_get(router, "structure");
     return json_string_value(json_array_get(json_object_get(routes, route), index));
@@ -35,17 +31,17 @@ static const char *kind_of(const json_t *router, const char *module)
     return dot ? dot + 1 : type;
 }
 
-static bool is_kind(const json_t *router, const char *route, size_t index, const char *kind)
+bool folder_module_is(const json_t *router, const char *route, size_t index, const char *kind)
 {
-    const char *module = module_at(router, route, index);
+    const char *module = folder_module_at(router, route, index);
     return module && strcmp(kind_of(router, module), kind) == 0;
 }
 
 bool folder_router_is_sparse(const char *root, bool *sparse, gb_status *status)
 {
     json_t *router;
-    bool ok = load_router(root, &router, status);
-    *sparse = is_kind(router, "document", 1, "SpladePooling");
+    bool ok = folder_load_router(root, &router, status);
+    *sparse = folder_module_is(router, "document", 1, "SpladePooling");
     json_decref(router);
     return ok;
 }
@@ -54,9 +50,9 @@ char *folder_find_body(const char *root, gb_status *status)
 {
     json_t *router;
     char *body = NULL;
-    if (!load_router(root, &router, status))
+    if (!folder_load_router(root, &router, status))
         return NULL;
-    const char *module = module_at(router, "document", 0);
+    const char *module = folder_module_at(router, "document", 0);
     if (module && *module && !strchr(module, '/') && strcmp(module, "..") != 0)
         body = gb_path_join(status, root, module);
     else
@@ -78,18 +74,19 @@ bool folder_read_router(const gb_folder *folder, char **pooling, gb_status *stat
     const char *root = gb_folder_path(folder);
     json_t *router;
     *pooling = NULL;
-    bool ok = load_router(root, &router, status) &&
-              (router || gb_fail(status, GB_DATA, root, "fetch or write the folder again",
-                                 "its modules ask for " ROUTER_SETTINGS ", which is missing"));
-    if (ok &&
-        (!(is_kind(router, "document", 0, "MLMTransformer") ||
-           is_kind(router, "document", 0, "Transformer")) ||
-         !is_kind(router, "document", 1, "SpladePooling") || module_at(router, "document", 2)))
+    bool ok =
+        folder_load_router(root, &router, status) &&
+        (router || gb_fail(status, GB_DATA, root, "fetch or write the folder again",
+                           "its modules ask for " FOLDER_ROUTER_SETTINGS ", which is missing"));
+    if (ok && (!(folder_module_is(router, "document", 0, "MLMTransformer") ||
+                 folder_module_is(router, "document", 0, "Transformer")) ||
+               !folder_module_is(router, "document", 1, "SpladePooling") ||
+               folder_module_at(router, "document", 2)))
         ok = fail_route(root, "document", status);
-    if (ok &&
-        (!is_kind(router, "query", 0, "SparseStaticEmbedding") || module_at(router, "query", 1)))
+    if (ok && (!folder_module_is(router, "query", 0, "SparseStaticEmbedding") ||
+               folder_module_at(router, "query", 1)))
         ok = fail_route(root, "query", status);
-    ok = ok && (*pooling = gb_strdup(module_at(router, "document", 1), status));
+    ok = ok && (*pooling = gb_strdup(folder_module_at(router, "document", 1), status));
     json_decref(router);
     return ok;
 }
@@ -99,8 +96,8 @@ bool gb_folder_query_weights(const gb_folder *folder, float *weights, gb_status 
     char *file = NULL;
     uint32_t count = gb_folder_config(folder)->vocab_size;
     json_t *router;
-    bool ok = load_router(gb_folder_path(folder), &router, status);
-    const char *module = module_at(router, "query", 0);
+    bool ok = folder_load_router(gb_folder_path(folder), &router, status);
+    const char *module = folder_module_at(router, "query", 0);
     ok = ok && module &&
          (file = gb_format(status, "%s/%s/model.safetensors", gb_folder_path(folder), module));
     gb_safetensors *tensors = ok ? gb_safetensors_open(file, status) : NULL;
@@ -159,7 +156,7 @@ static bool write_query_tokens(const char *dir, const gb_folder_params *params, 
 bool folder_write_router(const char *dir, const gb_folder_params *params, gb_status *status)
 {
     json_t *settings = router_settings();
-    bool ok = gb_json_save_in(settings, FOLDER_JSON, dir, ROUTER_SETTINGS, status) &&
+    bool ok = gb_json_save_in(settings, FOLDER_JSON, dir, FOLDER_ROUTER_SETTINGS, status) &&
               write_query_tokens(dir, params, status);
     json_decref(settings);
     return ok;

@@ -69,6 +69,16 @@ static bool save(const char *dir, const char *name, json_t *json, gb_status *sta
     return ok;
 }
 
+bool folder_write_prompts(const char *dir, const gb_sentence_settings *how, gb_status *status)
+{
+    json_t *prompts =
+        json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
+                  "similarity_fn_name", how->normalize ? "cosine" : "dot");
+    if (how->pooling == GB_POOLING_TERMS)
+        json_object_set_new(prompts, "model_type", json_string("SparseEncoder"));
+    return save(dir, PROMPT_SETTINGS, prompts, status);
+}
+
 bool folder_write_sentence(const char *dir, const char *body, const gb_folder_params *params,
                            gb_status *status)
 {
@@ -81,11 +91,6 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
                                  how->query_tokens ? FOLDER_DOCUMENT_POOLING
                                  : terms           ? TERM_POOLING
                                                    : "1_Pooling");
-    json_t *prompts =
-        json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
-                  "similarity_fn_name", how->normalize ? "cosine" : "dot");
-    if (terms)
-        json_object_set_new(prompts, "model_type", json_string("SparseEncoder"));
     bool ok =
         pooling && gb_make_dirs(pooling, status) &&
         save(pooling, "config.json",
@@ -96,9 +101,8 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
         save(body, TRANSFORMER_SETTINGS,
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
-        save(dir, PROMPT_SETTINGS, json_incref(prompts), status) &&
+        folder_write_prompts(dir, how, status) &&
         (!how->query_tokens || folder_write_router(dir, params, status));
-    json_decref(prompts);
     free(pooling);
     return ok;
 }

@@ -145,6 +145,17 @@ bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head,
     return ok;
 }
 
+bool gb_bert_declare_tower(gb_params *params, const char *front, const gb_bert *bert,
+                           gb_bert *tower, gb_status *status)
+{
+    *tower = (gb_bert){.config = bert->config};
+    const layer_scope scope = {.params = params, .config = &tower->config, .file = GB_FILE_ASIDE};
+    if (declare_encoder(scope, front, tower, status))
+        return true;
+    gb_bert_free(tower);
+    return false;
+}
+
 bool gb_bert_declare_copy(gb_params *params, const char *front, const gb_bert *bert, gb_bert *copy,
                           gb_status *status)
 {

@@ -28,13 +28,35 @@ static bool read_query_weights(gb_retriever *r, gb_status *status)
     return r->query_weights && gb_folder_query_weights(r->model.folder, r->query_weights, status);
 }
 
+/* The tower of queries, where they have one: a retriever that is asked for queries alone. */
+static bool open_queries(gb_retriever *r, gb_status *status)
+{
+    char *tower;
+    if (!gb_find_query_tower(r->how.model, &tower, status))
+        return false;
+    gb_retriever_params how = r->how;
+    how.model = tower;
+    bool ok = !tower || (r->queries = gb_retriever_open(&how, status)) != NULL;
+    if (r->queries)
+        r->queries->how.model = r->how.model;
+    if (ok && r->queries &&
+        (gb_retriever_width(r->queries) != gb_retriever_width(r) ||
+         r->queries->sentence.normalize != r->sentence.normalize || gb_retriever_is_sparse(r)))
+        ok = gb_fail(status, GB_DATA, tower, NULL,
+                     "the towers make vectors that do not belong "
+                     "together: other widths, lengths or kinds");
+    free(tower);
+    return ok;
+}
+
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
 {
     gb_retriever *r = gb_alloc(1, sizeof *r, status);
     if (!r)
         return NULL;
     r->how = *params;
-    if (!open_model(r, status) || (r->sentence.query_tokens && !read_query_weights(r, status))) {
+    if (!open_model(r, status) || (r->sentence.query_tokens && !read_query_weights(r, status)) ||
+        !open_queries(r, status)) {
         gb_retriever_close(r);
         return NULL;
     }
@@ -46,6 +68,7 @@ void gb_retriever_close(gb_retriever *r)
 {
     if (!r)
         return;
+    gb_retriever_close(r->queries);
     gb_tokens_close(&r->tokens);
     if (r->params)
         gb_bert_free(&r->bert);
@@ -90,6 +113,8 @@ gb_special_ids gb_retriever_specials(const gb_retriever *r)
 
 gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status *status)
 {
+    if (kind == GB_TEXT_QUERY && r->queries)
+        return retrieve_encoder(r->queries, kind, status);
     const gb_encoder_params params = {.device = r->how.device,
                                       .bert = &r->bert,
                                       .params = r->params,

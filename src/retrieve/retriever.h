@@ -21,6 +21,7 @@ struct gb_retriever {
     gb_model_input model;          /* the retriever */
     gb_params *params;             /* of its encoder */
     gb_bert bert;                  /* its encoder */
+    struct gb_retriever *queries;  /* the tower of queries, if they have one of their own */
     float *values;                 /* its parameters */
     gb_sentence_settings sentence; /* its pooling */
     gb_special_ids specials;       /* of its vocabulary */

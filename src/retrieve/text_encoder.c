@@ -30,11 +30,22 @@ struct gb_text_encoder {
 };
 typedef struct gb_text_encoder text_encoder;
 
+/* Its texts may be queries or passages, which two towers do not encode alike. */
+static bool check_tower(const char *path, gb_status *status)
+{
+    char *tower = NULL;
+    bool ok = gb_find_query_tower(path, &tower, status) &&
+              (!tower || gb_fail(status, GB_DATA, path, "name its folder query or document",
+                                 "queries and passages have encoders of their own (two towers)"));
+    free(tower);
+    return ok;
+}
+
 static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
     char *path = gb_find_model(how->config, how->model, status);
     bool ok =
-        path && gb_model_input_open(&e->model, path, NULL, status) &&
+        path && check_tower(path, status) && gb_model_input_open(&e->model, path, NULL, status) &&
         gb_folder_sentence(e->model.folder, &e->sentence, status) &&
         gb_folder_prompts(e->model.folder, &e->prompts, status) &&
         (e->params = gb_params_create(status)) &&

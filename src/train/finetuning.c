@@ -25,6 +25,7 @@ typedef struct finetuning {
     gb_sentence_settings sentence;          /* of the encoder: pooling and lengths */
     gb_params *model;                       /* of the encoder */
     gb_bert bert;                           /* encoder */
+    gb_bert query_bert;                     /* that of queries, with two towers */
     void *self;                             /* the task's data */
     gb_task task;                           /* contrastive */
     float *values;                          /* of the parameters */
@@ -141,6 +142,7 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .tokens = &f->tokens,
                                    .vocab = f->init.vocab,
                                    .bert = &f->bert,
+                                   .query_bert = o->two_towers ? &f->query_bert : NULL,
                                    .teacher = o->teacher ? &f->teacher : NULL,
                                    .copies = o->mask_copies ? &f->texts : NULL,
                                    .init = f->init.folder};
@@ -148,10 +150,14 @@ static bool make_model(finetuning *f, gb_status *status)
            (f->model = gb_params_create(status)) &&
            gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
            gb_bert_add_projector(f->model, &f->bert, o->projector, status) &&
+           (!o->two_towers ||
+            gb_bert_declare_tower(f->model, "query.", &f->bert, &f->query_bert, status)) &&
            (f->self = gb_finetune_create(&f->params, &data, f->model, &f->task, status)) &&
            (f->values = gb_model_input_values(f->init.folder, f->model, status)) &&
            gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
                                    status) &&
+           (!o->two_towers ||
+            train_tower_start(o->init, &f->query_bert, f->model, f->values, status)) &&
            gb_finetune_start(f->self, f->init.folder, f->model, o->params.seed, f->values, status);
 }
 
@@ -194,6 +200,7 @@ static void close_finetuning(finetuning *f)
     gb_text_hashes_free(&f->texts);
     gb_run_free(&f->teacher);
     gb_bert_free(&f->bert);
+    gb_bert_free(&f->query_bert);
     gb_params_destroy(f->model);
     free(f->values);
     gb_model_input_close(&f->init);
@@ -236,7 +243,9 @@ static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *st
                                         .tokenizer = f->init.tokenizer,
                                         .how = &how,
                                         .card = &card};
-    bool ok = path && gb_finetune_save(f->self, &folder, status);
+    bool ok = path && (f->settings->two_towers
+                           ? train_towers_save(&folder, &f->bert, &f->query_bert, status)
+                           : gb_finetune_save(f->self, &folder, status));
     free(path);
     return ok;
 }

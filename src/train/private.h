@@ -48,4 +48,14 @@ bool train_teacher_read(const train_teacher_params *params, gb_training_set *set
 /* Returns what a filter found, for a record. */
 json_t *train_filtered_json(const gb_filtered *filtered);
 
+/* ---- two towers ---- */
+
+/* Values of the tower of queries: those of the model that training starts from, of two towers those
+ * of its queries. */
+bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *params,
+                       float *values, gb_status *status);
+/* Writes both towers, as whole model folders in one that describes them. */
+bool train_towers_save(const gb_retriever_folder *folder, const gb_bert *passages,
+                       const gb_bert *queries, gb_status *status);
+
 #endif

@@ -203,6 +203,8 @@ static const gb_option of_finetuning[] = {
      "how queries and passages are compared", gb_scoring_names},
     {"loss", GB_OPTION_CHOICE, FIELD(loss), GB_OPTION_ADDED, NULL, "what is asked of the scores",
      gb_loss_names},
+    {"two-towers", GB_OPTION_FLAG, FIELD(two_towers), GB_OPTION_ADDED, NULL,
+     "queries get an encoder of their own, which starts from the same (DPR)"},
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
      "for a teacher's"},

@@ -14,6 +14,7 @@ typedef struct finetune_case {
     gb_projector_kind projector; /* on the vectors */
     gb_pooling pooling;          /* of states */
     bool normalize;              /* vectors of length 1 */
+    bool towers;                 /* queries have an encoder of their own */
     bool mask;                   /* copies of positives are no negatives in a batch */
     float temperature;           /* of scores */
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
@@ -113,17 +114,21 @@ static void check_finetuning(const finetune_case *c)
         .config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST, .kinked = c->kinked};
     m.config.layers = 3;
     gb_text_hashes texts = {0};
+    gb_bert query_bert = {0};
     MUST(gb_text_hashes_make(&texts, &f.t.tokens, &status));
     const gb_finetune_data data = {.set = &f.set,
                                    .tokens = &f.t.tokens,
                                    .vocab = f.t.vocab,
                                    .bert = &m.bert,
+                                   .query_bert = c->towers ? &query_bert : NULL,
                                    .teacher = &f.teacher,
                                    .copies = c->mask ? &texts : NULL};
     MUST(gb_finetune_prepare(&data, &f.params, &m.config, &status));
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, head, &m.bert, &status));
     MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
+    if (c->towers)
+        MUST(gb_bert_declare_tower(m.params, "query.", &m.bert, &query_bert, &status));
     MUST(m.self = gb_finetune_create(&f.params, &data, m.params, &m.task, &status));
     gb_params_freeze(m.params);
     MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
@@ -135,6 +140,7 @@ static void check_finetuning(const finetune_case *c)
     expect_copies(&m, c->mask);
     gb_finetune_destroy(m.self);
     gb_text_hashes_free(&texts);
+    gb_bert_free(&query_bert);
     model_free(&m);
     tiny_device_close(device);
     tiny_free(&f.t);
@@ -144,6 +150,23 @@ static void check_finetuning(const finetune_case *c)
 Test(finetuning, dense, .timeout = 120)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning"});
+}
+
+Test(finetuning, two_towers, .timeout = 120)
+{
+    /* Of length 1: what is added to all passages alike changes no softmax, so that the last bias of
+     * their tower has a gradient of nothing but rounding. */
+    check_finetuning(&(finetune_case){.name = "fine-tuning, two towers",
+                                      .towers = true,
+                                      .normalize = true,
+                                      .temperature = 1,
+                                      .seed = 9});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, two towers of means",
+                                      .towers = true,
+                                      .loss = "pairwise",
+                                      .pooling = GB_POOLING_MEAN,
+                                      .normalize = true,
+                                      .temperature = .2f});
 }
 
 Test(finetuning, without_copies, .timeout = 120)

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Two towers from training to a ranking: queries and passages are encoded by models of their own, and
+# the ranking of the folder of both is that of its two folders apart.
+#   towers.sh GABBRO
+set -u
+# shellcheck source=tests/checks.sh
+. "$(dirname -- "$0")/../checks.sh"
+enter_work towers "$1"
+
+mkdir -p beir/qrels
+awk 'BEGIN {
+    split("stone river ice rain sand peak wind moss", word)
+    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/train.tsv"
+    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/test.tsv"
+    for (i = 0; i < 60; i++)
+        printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8]
+    for (i = 0; i < 18; i++) {
+        printf "{\"_id\": \"q%d\", \"text\": \"%s or %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >"beir/queries.jsonl"
+        printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 3 ? "train" : "test") ".tsv")
+    }
+}' >beir/corpus.jsonl
+collection=$(made collection --from beir)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 --query-tokens 8)
+data="--collection $collection --tokens $tokens"
+# shellcheck disable=SC2086 # lists of words
+encoder=$(made pretrain mlm $data --vocabulary "$vocabulary" --steps 2 --batch 4 --layers 1 --hidden 16 --heads 2 --ffn 16)
+negatives=$(made bm25-run --collection "$collection" --depth 10)
+training="$data --negatives $negatives --two-towers --batch 4 --negatives-per-query 1 --learning-rate 1e-3"
+
+names() # FILE: every query and passage of a run, in order
+{
+    awk '{ print $1, $3 }' "$1"
+}
+
+# The model $1 ranks, and $2 is its name.
+ranks_alike()
+{
+    # shellcheck disable=SC2086 # a list of words
+    set -- "$1" "$2" "$(made encode --model "$1/model/document" $data)" \
+        "$(made encode --model "$1/model/query" $data --split test)" \
+        "$(made mine --model "$1" $data --split test --depth 20)" "$(made evaluate --model "$1" $data --depth 20)"
+    rm -rf passages queries # copies that do not say whose vectors they are
+    mkdir passages queries
+    cp "$3"/vectors.npy "$3"/ids.txt passages
+    cp "$4"/vectors.npy "$4"/ids.txt queries
+    found=$(made search --passages passages --queries queries --depth 20)
+    names "$found/run.trec" >found
+    names "$5/run.trec" >mined
+    names "$6/runs/test.trec" >evaluated
+    expect "$2: mine ranks as the towers apart" cmp found mined
+    expect "$2: evaluate ranks as the towers apart" cmp found evaluated
+}
+
+# shellcheck disable=SC2086 # lists of words
+first=$(made finetune --init "$encoder" $training --epochs 3)
+expect "a Router is written" grep -q '"sentence_transformers.models.Router"' "$first/model/modules.json"
+expect "its towers have become different" \
+    sh -c '! cmp -s "$1/query/model.safetensors" "$1/document/model.safetensors"' sh "$first/model"
+ranks_alike "$first" "two towers"
+# shellcheck disable=SC2086
+second=$(made finetune --init "$first" $training --epochs 1 --micro-batch 5 --loss pairwise)
+ranks_alike "$second" "two towers that go on, in micro-batches"
+"$gabbro" embed "$first/model" <beir/queries.jsonl >said 2>said.too
+expect "one encoder for all texts is refused" grep -q 'two towers' said.too
+checks_end
