@@ -249,6 +249,19 @@ cross_encoders()
     done
 }
 
+# Two towers trained here, as a Router.
+two_towers()
+{
+    encoder=$("$gabbro" pretrain mlm --quiet --collection "$collection" --tokens "$ids" --vocabulary "$vocabulary" \
+        --layers 2 --hidden 32 --heads 2 --ffn 64 --steps 5 --batch 4) &&
+        step=$("$gabbro" finetune --quiet --init "$encoder" --collection "$collection" --tokens "$ids" --negatives "$found" \
+            --two-towers --batch 4 --negatives-per-query 1 --learning-rate .001) &&
+        queries=$("$gabbro" encode --quiet --model "$step" --collection "$collection" --tokens "$ids" --split train) &&
+        passages=$("$gabbro" encode --quiet --model "$step" --collection "$collection" --tokens "$ids") || passages=
+    trust "two towers: vectors of queries and passages" "sentence-transformers' Router" \
+        "$("$python" "$here/sentence.py" towers "$step/model" "$work/cross/beir" "$queries" "$passages" 2>"$work/log")" 1e-5
+}
+
 # The Python package with sentence-transformers' evaluators, BEIR and MTEB, and the server with the openai client, in an
 # environment of their own on top of the other: they ask for other versions of some packages.
 package()
@@ -299,6 +312,7 @@ sparse
 late
 own_model
 cross_encoders
+two_towers
 checkpoint
 package
 checks_end

@@ -6,6 +6,8 @@
     sentence.py vectors MODEL FILE GOLDEN   vectors of the texts of FILE, and their tokens, for
                                             gabbro verify --golden; prints how far transformers alone
                                             is from them
+    sentence.py towers MODEL BEIR Q P       how far vectors of BEIR's queries and passages in the folders
+                                            Q and P are from those of MODEL, a Router
     sentence.py ndcg MODEL DATA TOKENS      nDCG@10 of SciFact's test queries by pytrec_eval
 
 DATA: a folder with scifact/ in BEIR's form. TOKENS: longest text and query."""
@@ -67,6 +69,20 @@ def vectors(folder, path, golden):
     print(f"{worst:.2g}")
 
 
+def towers(folder, beir, queries, passages):
+    from sentence_transformers import SentenceTransformer
+    model, worst = SentenceTransformer(folder, device="cpu"), 0.0
+    texts = {row["_id"]: passage({"title": "", **row}) for name in ("queries", "corpus")
+             for row in lines(f"{beir}/{name}.jsonl")}
+    for ours, encode in ((queries, model.encode_query), (passages, model.encode_document)):
+        with open(f"{ours}/ids.txt", encoding="utf-8") as file:
+            ids = file.read().split()
+        theirs = encode([texts[i] for i in ids], show_progress_bar=False)
+        found = numpy.load(f"{ours}/vectors.npy")
+        worst = max(worst, float(numpy.abs(found - theirs).max() / numpy.abs(theirs).max()))
+    print(f"{worst:.2g}")
+
+
 def ndcg(folder, data, tokens):
     import pytrec_eval
     from sentence_transformers import SentenceTransformer
@@ -90,7 +106,8 @@ def ndcg(folder, data, tokens):
 
 
 if __name__ == "__main__":
-    commands = {"texts": texts, "pickle": pickle, "vectors": vectors, "ndcg": ndcg}
+    commands = {"texts": texts, "pickle": pickle, "vectors": vectors, "towers": towers,
+                "ndcg": ndcg}
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])
