@@ -295,6 +295,11 @@ function star(encoder)
   return finetune_as({options = {"--loss", "pairwise", "--mask-copies"}}, first, mine(first))
 end
 
+-- NPRINC: two towers and negatives of four kinds, in the batch, random, of BM25 and of a first retriever.
+function nprinc(encoder, random)
+  return finetune_as({options = {"--two-towers", "--random-negatives", random}}, encoder, mine(dpr(encoder)), here.set.bm25)
+end
+
 -- PAIR, on the same labels: passages against passages too, then queries against passages alone.
 function passage_centred(encoder)
   local first = finetune_as({options = {"--loss", "passage-centred"}}, encoder, here.set.bm25)

@@ -101,8 +101,9 @@ typedef struct gb_loss gb_loss;
 
 /* How a retriever is fine-tuned. */
 typedef struct gb_finetune_params {
-    uint32_t batch;                                /* queries of a step */
-    uint32_t negatives;                            /* hard negatives of a query */
+    uint32_t batch;     /* queries of a step */
+    uint32_t negatives; /* hard negatives of a query */
+    uint32_t random;    /* of them, those that are drawn from the whole collection; at most all */
     uint32_t max_query_length, max_passage_length; /* most tokens of a text, specials included */
     gb_pooling pooling;                            /* how states become a vector; unstated: [CLS] */
     bool normalize;                                /* scale vectors to length 1 */
@@ -126,7 +127,7 @@ typedef struct gb_finetune_data {
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */
-    const gb_folder *init;      /* what training starts from; NULL: nothing that a scoring reads */
+    const gb_folder *init; /* what training starts from; NULL: nothing that a scoring reads */
 } gb_finetune_data;
 
 /* ---- the batch ---- */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANDOM_SEED 0x9e3779b97f4a7c15u /* of negatives that come from no pool */
+
 uint32_t finetune_max_length(const gb_finetune_params *params)
 {
     uint32_t query = params->max_query_length, passage = params->max_passage_length;
@@ -22,18 +24,32 @@ static const gb_training_query *visit(finetune_drawer *d, uint64_t index, uint32
     return query;
 }
 
+/* Negatives from the whole collection: by id no positives of the query. */
+static bool draw_random(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
+                        uint32_t *rows, gb_status *status)
+{
+    const gb_training_query without_pool = {.query = q->query,
+                                            .positive_first = q->positive_first,
+                                            .positive_count = q->positive_count};
+    /* With the pool's seed they would be those that fill a pool up. */
+    return gb_training_negatives(
+        d->data.set, &without_pool, d->params->seed ^ RANDOM_SEED, epoch, d->params->random,
+        (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool, rows, status);
+}
+
 /* The positive of a query, then its negatives. */
 static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
                           uint32_t *rows, gb_status *status)
 {
     const gb_training_set *set = d->data.set;
-    uint32_t count = d->params->negatives;
+    uint32_t count = d->params->negatives - d->params->random;
     if (!gb_grow(&d->pool, &d->pool_capacity, q->negative_count + 1, sizeof *d->pool, status))
         return false;
     rows[0] = set->passages[q->positive_first + epoch % q->positive_count];
     return gb_training_negatives(set, q, d->params->seed, epoch, count,
                                  (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool,
-                                 rows + 1, status);
+                                 rows + 1, status) &&
+           (!d->params->random || draw_random(d, q, epoch, rows + 1 + count, status));
 }
 
 static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)

@@ -195,6 +195,8 @@ static const gb_option of_finetuning[] = {
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "queries of a step", .min = 1},
     {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
      "hard negatives of a query"},
+    {"random-negatives", GB_OPTION_U32, FIELD(params.random), GB_OPTION_ADDED, NULL,
+     "of them, those that are drawn from the whole collection"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,

@@ -15,6 +15,7 @@ typedef struct finetune_case {
     gb_pooling pooling;          /* of states */
     bool normalize;              /* vectors of length 1 */
     bool towers;                 /* queries have an encoder of their own */
+    uint32_t random;             /* negatives from the whole collection */
     bool mask;                   /* copies of positives are no negatives in a batch */
     float temperature;           /* of scores */
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
@@ -79,6 +80,7 @@ static void make_params(fixture *f, const finetune_case *c)
     }
     f->params = (gb_finetune_params){.batch = 3,
                                      .negatives = 2,
+                                     .random = c->random,
                                      .max_query_length = 12,
                                      .max_passage_length = TINY_LONGEST,
                                      .pooling = c->pooling,
@@ -171,7 +173,8 @@ Test(finetuning, two_towers, .timeout = 120)
 
 Test(finetuning, without_copies, .timeout = 120)
 {
-    check_finetuning(&(finetune_case){.name = "fine-tuning, copies masked", .mask = true});
+    check_finetuning(&(finetune_case){
+        .name = "fine-tuning, copies masked, random negatives", .random = 1, .mask = true});
 }
 
 Test(finetuning, with_a_projector, .timeout = 120)
