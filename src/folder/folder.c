@@ -268,7 +268,7 @@ static bool check_kind(const gb_folder *folder, uint32_t kinds, gb_status *statu
                        "vectors");
     return gb_fail(status, GB_DATA, folder->path,
                    "give a cross-encoder, such as gabbro finetune-cross makes",
-                   "the model is an encoder of single texts, without a classifier of pairs%s%s",
+                   "the model is an encoder of single texts, without a classifier of pairs%s%.60s",
                    *folder->architecture ? ": " : "", folder->architecture);
 }
 

@@ -28,6 +28,9 @@ static bool read_length(const gb_folder *folder, const char *name, const char *m
 bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status)
 {
     *length = gb_folder_config(folder)->max_positions;
+    if (*length < 3)
+        return gb_fail(status, GB_DATA, gb_folder_path(folder), "is config.json of this model?",
+                       "%u positions do not hold a pair's three special tokens", *length);
     return read_length(folder, "tokenizer_config.json", "model_max_length", length, status) &&
            read_length(folder, "sentence_bert_config.json", "max_seq_length", length, status);
 }

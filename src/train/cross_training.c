@@ -99,6 +99,10 @@ static bool settle_length(training *t, gb_status *status)
     if (t->config.type_vocab_size < 2)
         return gb_fail(status, GB_DATA, t->settings->init, "start from another encoder",
                        "the model has one token type and cannot tell query and passage apart");
+    if (most < 3 || (longest < 3 && !wanted))
+        return gb_fail(status, GB_DATA, t->settings->init, "tokenize longer texts",
+                       "pairs of %u tokens do not hold their three special ones",
+                       longest < most ? longest : most);
     if (wanted > most || (wanted && wanted < 3))
         return gb_fail(
             status, GB_USAGE, t->settings->init, "give a number between, or --extend-positions",

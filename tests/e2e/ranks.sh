@@ -111,6 +111,8 @@ if [ -n "$full" ]; then
     compare_ranks "fine-tuning by tokens" "2" $finetune --scoring tokens --token-width 8
     compare_ranks "fine-tuning by COIL" "2" $finetune --scoring coil --coil-width 8
     late=$one
+    compare_ranks "cross-encoder" "2 4" finetune-cross $data --negatives "$bm25" --batch 4 --negatives-per-query 2 \
+        --epochs 1 --train-queries 18 --learning-rate .01
     compare_ranks "fine-tuning, term weights" "2" $finetune --scoring sparse
 fi
 

@@ -54,6 +54,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(ok, &status);
     if (ok && (settings.max_length < 1 || settings.max_length > 16))
         abort();
+    uint32_t length = 0;
+    status = (gb_status){0};
+    ok = gb_folder_pair_length(folder, &length, &status);
+    fuzz_check(ok, &status);
+    if (ok && (length < 3 || length > 16))
+        abort();
     gb_tokenizer_params params = GB_TOKENIZER_DEFAULTS;
     status = (gb_status){0};
     ok = gb_folder_tokenizer(folder, &params, &status);
