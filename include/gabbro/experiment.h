@@ -70,7 +70,8 @@ struct gb_maker {
     json_t *facts; /* worth knowing of the artifact. Device and times are added where missing */
     /* Of the module. */
     const gb_config *config;   /* what the environment asks for */
-    json_t *initial;           /* values of the GB_OPTION_ADDED before the command line, by name */
+    json_t *initial;           /* values of options before the command line, by variable */
+    json_t *defaults;          /* names of the settings that have these values */
     const char *store_root;    /* --store */
     uint32_t pooling_choice;   /* --pooling as it is read */
     bool quiet, profile, cost; /* options */
@@ -94,8 +95,8 @@ typedef struct gb_making {
     const char *device;      /* by index, name, UUID; NULL: the best */
     const char *pooling;     /* cls or mean; NULL: as the model's folder says */
 } gb_making;
-/* The same for programs: the options of params have their values, in `self`, and none of them came
- * later (GB_OPTION_ADDED); nothing is printed. *folder is the artifact's, which the caller frees. */
+/* The same for programs: the options of params, which are inputs alone, have their values in
+ * `self`; nothing is printed. *folder is the artifact's, which the caller frees. */
 bool gb_make_artifact(const gb_make_params *params, const gb_making *how, char **folder,
                       gb_status *status);
 

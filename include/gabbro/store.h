@@ -28,6 +28,9 @@ typedef struct gb_artifact_desc {
     const char *kind;       /* kind of artifact, e.g. "finetune"; 1..40 of a-z, 0-9, '-' */
     uint32_t version;       /* version of its code; to be raised when results change */
     const json_t *settings; /* object of resolved settings, seed included; NULL: none */
+    const json_t *defaults; /* array of the names of those that have their default values, which are
+                               recorded but not part of the key, so that a new option changes no
+                               key; NULL: none */
     const json_t *inputs; /* object: role -> identity, or array of them (gb_identity); NULL: none */
     const char *kernels;  /* hash of the kernels; NULL: no device is used */
     const char *device;   /* device identity; NULL: no device is used */
@@ -35,7 +38,8 @@ typedef struct gb_artifact_desc {
 } gb_artifact_desc;
 
 /* Size of a key: the first 24 hex digits of the SHA-256 of the canonical JSON of the description
- * (sorted keys, no white space, reals with 17 digits), and a NUL. */
+ * without the settings at their defaults (sorted keys, no white space, reals with 17 digits), and a
+ * NUL. */
 #define GB_ARTIFACT_KEY  25
 #define GB_ARTIFACT_NAME 66 /* "<kind>-<key>" and a NUL */
 

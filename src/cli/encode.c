@@ -80,9 +80,9 @@ static int run(const gb_call *call)
         {"shard-index", GB_OPTION_U32, &o.shard, 0, NULL, "which part, from 0"},
         {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .min = 1,
          .max = UINT32_MAX},
-        {"numbers", GB_OPTION_CHOICE, &o.numbers, GB_OPTION_ADDED, NULL,
-         "of dense vectors and those of tokens", number_names},
-        {"quantize", GB_OPTION_REAL, &o.sparse.quantize, GB_OPTION_ADDED, "X",
+        {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL, "of dense vectors and those of tokens",
+         number_names},
+        {"quantize", GB_OPTION_REAL, &o.sparse.quantize, 0, "X",
          "multiply the weights of sparse vectors by X and round them; 0: do not"},
         {0}};
     const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse}, {0}};

@@ -33,7 +33,7 @@ static const kind_words known_kinds[] = {
     {"vocabulary", "vocabulary", {"size"}, "collection"},
     {"tokens", "tokens", {NULL}, "collection"},
     {"pretrain", "encoder", {"objective", "context"}, NULL},
-    {"finetune", "retriever", {"kind", "loss"}, "init"},
+    {"finetune", "retriever", {"scoring", "loss"}, "init"},
     {"finetune-cross", "cross-encoder", {"loss"}, "init"},
     {"index", "index", {NULL}, "model"},
     {"bm25-run", "BM25's run", {"split"}, "collection"},
@@ -78,10 +78,23 @@ static void add_word(gb_text *out, int *count, const char *word)
     gb_text_printf(out, "%s%s", (*count)++ ? ", " : " (", word);
 }
 
-static void add_setting(const json_t *settings, const char *name, gb_text *out, int *count)
+/* Says whether a setting has its default, which tells nothing. */
+static bool is_default(const json_t *run, const char *name)
 {
-    const json_t *value = json_object_get(settings, name);
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(run, "defaults"), i,
+                       one) if (json_is_string(one) &&
+                                !strcmp(json_string_value(one), name)) return true;
+    return false;
+}
+
+static void add_setting(const json_t *run, const char *name, gb_text *out, int *count)
+{
+    const json_t *value = json_object_get(json_object_get(run, "settings"), name);
     char number[24];
+    if (is_default(run, name))
+        return;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     if (json_is_integer(value))
         add_word(out, count, number);
@@ -97,7 +110,7 @@ static void describe_settings(const json_t *run, const kind_words *words, gb_tex
     int count = 0;
     for (size_t i = 0; i < sizeof words->settings / sizeof *words->settings; i++)
         if (words->settings[i])
-            add_setting(settings, words->settings[i], out, &count);
+            add_setting(run, words->settings[i], out, &count);
     if (*negatives)
         add_word(out, &count,
                  !strncmp(negatives, "mine-", 5) ? "mined negatives" : "BM25's negatives");

@@ -47,7 +47,7 @@ static bool add_input(json_t *inputs, const gb_option *option, gb_status *status
     const char *path = option->kind == GB_OPTION_TEXT ? *(const char **)option->value : NULL;
     if (option->kind == GB_OPTION_TEXT && !path)
         return true;
-    if (option->flags & GB_OPTION_ADDED && !((const gb_words *)option->value)->count)
+    if (option->kind == GB_OPTION_LIST && !((const gb_words *)option->value)->count)
         return true;
     json_t *value = option->kind == GB_OPTION_LIST ? identities_of(option->value, status)
                                                    : identity_of(path, status);
@@ -55,18 +55,16 @@ static bool add_input(json_t *inputs, const gb_option *option, gb_status *status
                      gb_fail_memory(status, "noting inputs"));
 }
 
-/* An option that came later is left out while it has its initial value. */
+/* Notes the option's value, and whether it is the default. */
 static bool add_setting(const gb_maker *maker, const gb_option *option, gb_status *status)
 {
     if (json_object_get(maker->settings, option->name))
         return true;
     json_t *value = gb_option_value(option, status);
-    if (value && option->flags & GB_OPTION_ADDED &&
-        json_equal(value, json_object_get(maker->initial, option->name))) {
-        json_decref(value);
-        return true;
-    }
-    return value && (json_object_set_new(maker->settings, option->name, value) == 0 ||
+    bool initial = value && json_equal(value, experiment_maker_initial(maker, option, NULL));
+    return value && ((json_object_set_new(maker->settings, option->name, value) == 0 &&
+                      (!initial ||
+                       json_array_append_new(maker->defaults, json_string(option->name)) == 0)) ||
                      gb_fail_memory(status, "noting settings"));
 }
 
@@ -120,6 +118,7 @@ bool experiment_maker_begin(gb_maker *maker, gb_status *status)
         gb_artifact_desc desc = {.kind = experiment_maker_kind(maker),
                                  .version = maker->version,
                                  .settings = maker->settings,
+                                 .defaults = maker->defaults,
                                  .inputs = inputs,
                                  .kernels = device ? kernels : NULL,
                                  .device = device,

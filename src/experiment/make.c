@@ -111,7 +111,7 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     if (maker->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
-    if (!maker->settings || !maker->facts)
+    if (!maker->settings || !maker->initial || !maker->defaults || !maker->facts)
         return gb_fail_memory(status, "noting settings");
     if (maker->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING) &&
         !experiment_maker_ranks_join(maker, argv, status))
@@ -132,6 +132,7 @@ static gb_maker begin(const gb_make_params *params, const gb_config *config)
                       .kernels = params->kernels,
                       .settings = json_object(),
                       .initial = json_object(),
+                      .defaults = json_array(),
                       .facts = json_object()};
 }
 
@@ -142,6 +143,7 @@ static void end(gb_maker *maker)
     gb_device_close(maker->device);
     json_decref(maker->settings);
     json_decref(maker->initial);
+    json_decref(maker->defaults);
     json_decref(maker->facts);
 }
 
@@ -160,11 +162,13 @@ bool gb_make_artifact(const gb_make_params *params, const gb_making *how, char *
                       gb_status *status)
 {
     gb_maker maker = begin(params, how->config);
+    bool ok = (maker.settings && maker.initial && maker.defaults && maker.facts) ||
+              gb_fail_memory(status, "noting settings");
+    experiment_maker_pool(&maker, NULL);
+    ok = ok && experiment_maker_note_initial(&maker, status);
     maker.store_root = how->store;
     maker.device_name = how->device;
     experiment_maker_pool(&maker, how->pooling);
-    bool ok = (maker.settings && maker.initial && maker.facts) ||
-              gb_fail_memory(status, "noting settings");
     ok = ok && find_or_make(&maker, status) &&
          (*folder = gb_strdup(gb_maker_folder(&maker), status));
     end(&maker);

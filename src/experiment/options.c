@@ -62,16 +62,26 @@ void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLE
     tables[count] = (gb_option_table){0};
 }
 
-/* The values that options which came later have before they are given. */
-static bool note_initial(gb_maker *maker, const gb_option_table *tables, gb_status *status)
+json_t *experiment_maker_initial(const gb_maker *maker, const gb_option *option, json_t *value)
 {
+    char variable[24]; /* objectives have options of the same names */
+    snprintf(variable, sizeof variable, "%p", option->value);
+    if (value && json_object_set_new(maker->initial, variable, value) != 0)
+        return NULL;
+    return json_object_get(maker->initial, variable);
+}
+
+bool experiment_maker_note_initial(gb_maker *maker, gb_status *status)
+{
+    gb_option_table tables[MAKER_TABLES];
+    experiment_maker_tables(maker, tables);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
-        if (!(walk.option.flags & GB_OPTION_ADDED) || walk.option.flags & GB_OPTION_INPUT)
+        if (walk.option.flags & (GB_OPTION_NO_KEY | GB_OPTION_INPUT))
             continue;
         json_t *value = gb_option_value(&walk.option, status);
         if (!value)
             return false;
-        if (json_object_set_new(maker->initial, walk.option.name, value) != 0)
+        if (!experiment_maker_initial(maker, &walk.option, value))
             return gb_fail_memory(status, "noting options");
     }
     return true;
@@ -91,7 +101,7 @@ gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_stat
     gb_option_table tables[MAKER_TABLES];
     experiment_maker_tables(maker, tables);
     experiment_maker_pool(maker, NULL);
-    if (!note_initial(maker, tables, status))
+    if (!experiment_maker_note_initial(maker, status))
         return GB_PARSED_BAD;
     gb_parsed parsed =
         gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);

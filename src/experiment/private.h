@@ -12,6 +12,11 @@
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
 /* --pooling of a program: cls, mean or NULL. */
 void experiment_maker_pool(gb_maker *maker, const char *pooling);
+/* The value that an option had before the command line, borrowed; NULL: unknown. value: sets it,
+ * and takes the reference; NULL for lack of memory. */
+json_t *experiment_maker_initial(const gb_maker *maker, const gb_option *option, json_t *value);
+/* Notes the values that options have before they are given: their defaults. */
+bool experiment_maker_note_initial(gb_maker *maker, gb_status *status);
 /* All tables of a maker's command, ended by an empty one. */
 #define MAKER_TABLES 40
 void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);

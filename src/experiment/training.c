@@ -10,23 +10,24 @@
 #define CHECKPOINT_S     20
 #define CHECKPOINT_SHARE .02
 
-static const char *const recomputations[] = {"auto", "none", "layers", NULL},
-                         *const storages[] = {"auto", "float32", "bfloat16", NULL};
+static const char *const recomputations[] = {"auto", "none", "layers", NULL}, *const storages[] = {
+                                                                                  "auto", "float32",
+                                                                                  "bfloat16", NULL};
 const gb_option gb_memory_options[] = {
     {"micro-batch", GB_OPTION_U32, GB_FIELD(gb_memory_settings, micro_batch), 0, NULL,
      "texts (pairs where the batch has pairs) on the device at once at most; their gradients add "
      "up to those of the batch; 0: the whole batch"},
     {"recompute", GB_OPTION_CHOICE, GB_FIELD(gb_memory_settings, recompute), 0, NULL,
      "what is computed again for the gradient instead of being kept; auto: nothing if it fits into "
-     "the device's memory, else layers, and then smaller micro-batches", recomputations},
+     "the device's memory, else layers, and then smaller micro-batches",
+     recomputations},
     {"activations", GB_OPTION_CHOICE, GB_FIELD(gb_memory_settings, storage), 0, NULL,
      "how activations wait for the gradient; auto: bfloat16 on GPUs, float32 on CPUs", storages},
     {0}};
 
 void gb_memory_apply(const gb_memory_settings *settings, gb_train_params *params)
 {
-    static const gb_recompute kinds[] = {GB_RECOMPUTE_AUTO, GB_RECOMPUTE_NONE,
-                                         GB_RECOMPUTE_LAYERS};
+    static const gb_recompute kinds[] = {GB_RECOMPUTE_AUTO, GB_RECOMPUTE_NONE, GB_RECOMPUTE_LAYERS};
     params->micro_batch = settings->micro_batch;
     static const gb_storage forms[] = {GB_STORE_AUTO, GB_STORE_FLOAT32, GB_STORE_BFLOAT16};
     params->recompute = kinds[settings->recompute];
@@ -57,14 +58,13 @@ static void note(gb_maker *maker, const gb_train_result *result)
         return;
     gb_log(GB_LOG_INFO, "activations take %.2f MiB on the device, parts of a batch: %u",
            (double)result->arena_bytes / (1 << 20), result->parts);
-    json_object_set_new(maker->facts, "memory",
-                        json_pack("{s:I, s:I, s:I, s:s, s:s}", "activation_bytes",
-                                  (json_int_t)result->arena_bytes, "parts",
-                                  (json_int_t)result->parts, "micro_batch",
-                                  (json_int_t)result->micro_batch, "recompute",
-                                  result->recompute == GB_RECOMPUTE_LAYERS ? "layers" : "none",
-                                  "activations",
-                                  result->storage == GB_STORE_BFLOAT16 ? "bfloat16" : "float32"));
+    json_object_set_new(
+        maker->facts, "memory",
+        json_pack("{s:I, s:I, s:I, s:s, s:s}", "activation_bytes", (json_int_t)result->arena_bytes,
+                  "parts", (json_int_t)result->parts, "micro_batch",
+                  (json_int_t)result->micro_batch, "recompute",
+                  result->recompute == GB_RECOMPUTE_LAYERS ? "layers" : "none", "activations",
+                  result->storage == GB_STORE_BFLOAT16 ? "bfloat16" : "float32"));
 }
 
 bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,

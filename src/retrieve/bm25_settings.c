@@ -6,23 +6,23 @@
 
 #define FIELD(member) GB_FIELD(gb_bm25_settings, member)
 const gb_option gb_bm25_options[] = {
-    {"k1", GB_OPTION_REAL, FIELD(k1), GB_OPTION_ADDED, NULL, "BM25's k1", .max = 1e30},
-    {"b", GB_OPTION_RATIO, FIELD(b), GB_OPTION_ADDED, NULL, "BM25's b"},
-    {"queries-per-passage", GB_OPTION_U32, FIELD(per_passage), GB_OPTION_ADDED, NULL,
+    {"k1", GB_OPTION_REAL, FIELD(k1), 0, NULL, "BM25's k1", .max = 1e30},
+    {"b", GB_OPTION_RATIO, FIELD(b), 0, NULL, "BM25's b"},
+    {"queries-per-passage", GB_OPTION_U32, FIELD(per_passage), 0, NULL,
      "append the first N generated queries of a passage to it, as docT5query; 0: none"},
     {"generated", GB_OPTION_TEXT, FIELD(generated), GB_OPTION_INPUT, "ARTIFACT",
      "generated queries to append (default: the collection's own)"},
-    {"repetitions", GB_OPTION_U32, FIELD(repetitions), GB_OPTION_ADDED, NULL,
+    {"repetitions", GB_OPTION_U32, FIELD(repetitions), 0, NULL,
      "times that each generated query is appended: its weight", .min = 1, .max = 1000},
     {"term-weights", GB_OPTION_TEXT, FIELD(weights), GB_OPTION_INPUT, "ARTIFACT",
      "index the words and frequencies of gabbro weigh-words in the place of the passages (DeepCT)"},
-    {"rm3", GB_OPTION_FLAG, FIELD(rm3), GB_OPTION_ADDED, NULL,
+    {"rm3", GB_OPTION_FLAG, FIELD(rm3), 0, NULL,
      "search again with terms of the first passages (RM3)"},
-    {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), GB_OPTION_ADDED, NULL,
+    {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), 0, NULL,
      "passages that RM3 takes terms of", .min = 1, .max = 10000},
-    {"feedback-terms", GB_OPTION_U32, FIELD(feedback.terms), GB_OPTION_ADDED, NULL,
-     "terms that RM3 adds", .min = 1, .max = 10000},
-    {"original-weight", GB_OPTION_RATIO, FIELD(feedback.original), GB_OPTION_ADDED, NULL,
+    {"feedback-terms", GB_OPTION_U32, FIELD(feedback.terms), 0, NULL, "terms that RM3 adds",
+     .min = 1, .max = 10000},
+    {"original-weight", GB_OPTION_RATIO, FIELD(feedback.original), 0, NULL,
      "weight of the original query in RM3's"},
     {0}};
 #undef FIELD

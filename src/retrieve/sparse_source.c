@@ -5,11 +5,10 @@
 
 #define FIELD(member) GB_FIELD(gb_sparse_settings, member)
 const gb_option gb_sparse_options[] = {
-    {"passage-terms", GB_OPTION_U32, FIELD(passage_terms), GB_OPTION_ADDED, NULL,
+    {"passage-terms", GB_OPTION_U32, FIELD(passage_terms), 0, NULL,
      "keep the N terms of a passage with the largest weights; 0: all"},
-    {"query-terms", GB_OPTION_U32, FIELD(query_terms), GB_OPTION_ADDED, NULL,
-     "the same of a query"},
-    {"least-weight", GB_OPTION_REAL, FIELD(least_weight), GB_OPTION_ADDED, NULL,
+    {"query-terms", GB_OPTION_U32, FIELD(query_terms), 0, NULL, "the same of a query"},
+    {"least-weight", GB_OPTION_REAL, FIELD(least_weight), 0, NULL,
      "drop smaller weights of passages and queries"},
     {0}};
 #undef FIELD

@@ -27,19 +27,38 @@ json_t *store_desc_to_json(const gb_artifact_desc *desc, gb_status *status)
         return NULL;
     }
     json_t *settings = desc->settings ? json_deep_copy(desc->settings) : json_object();
+    json_t *defaults = desc->defaults ? json_deep_copy(desc->defaults) : json_array();
     json_t *inputs = desc->inputs ? json_deep_copy(desc->inputs) : json_object();
-    json_t *all = json_pack("{s:s, s:I, s:o, s:o, s:s?, s:s?}", "kind", desc->kind, "version",
-                            (json_int_t)desc->version, "settings", settings, "inputs", inputs,
-                            "kernels", desc->kernels, "device", desc->device);
+    json_t *all = json_pack("{s:s, s:I, s:o, s:o, s:o, s:s?, s:s?}", "kind", desc->kind, "version",
+                            (json_int_t)desc->version, "settings", settings, "defaults", defaults,
+                            "inputs", inputs, "kernels", desc->kernels, "device", desc->device);
     if (!all)
         gb_fail(status, GB_INTERNAL, desc->kind, "texts must be valid UTF-8",
                 "cannot describe the step");
     return all;
 }
 
+/* What of a description decides the result: all but the settings at their defaults. New reference;
+ * NULL for lack of memory. */
+static json_t *without_defaults(const json_t *desc)
+{
+    json_t *decisive = json_copy((json_t *)desc);
+    json_t *settings = json_copy(json_object_get(desc, "settings")), *name;
+    size_t i;
+    json_array_foreach(json_object_get(desc, "defaults"), i, name)
+        json_object_del(settings, json_string_value(name));
+    json_object_del(decisive, "defaults");
+    if (json_object_set_new(decisive, "settings", settings) == 0)
+        return decisive;
+    json_decref(decisive);
+    return NULL;
+}
+
 bool store_desc_key(const json_t *desc, char key[GB_ARTIFACT_KEY], gb_status *status)
 {
-    char *text = json_dumps(desc, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_t *decisive = without_defaults(desc);
+    char *text = json_dumps(decisive, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(decisive);
     if (!text)
         return gb_fail_memory(status, "hashing a step");
     char hex[GB_HASH_SIZE];
@@ -214,7 +233,7 @@ static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_statu
 /* Does the description in run.json hash to the name it carries? */
 static bool name_fits(const json_t *run, const char *name, const char *path, gb_status *status)
 {
-    static const char *const parts[] = {"kind",   "version", "settings",
+    static const char *const parts[] = {"kind",   "version", "settings", "defaults",
                                         "inputs", "kernels", "device"};
     const char *said = json_string_value(json_object_get(run, "step"));
     const char *kind = json_string_value(json_object_get(run, "kind"));

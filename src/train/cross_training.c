@@ -45,7 +45,7 @@ static const gb_option of_training[] = {
      "negatives of a query, each in a pair with it", .min = 1},
     {"max-length", GB_OPTION_U32, FIELD(max_length), 0, NULL,
      "tokens of a pair; 0: as many as a query and a passage have, if the model has the positions"},
-    {"extend-positions", GB_OPTION_FLAG, FIELD(extend_positions), GB_OPTION_ADDED, NULL,
+    {"extend-positions", GB_OPTION_FLAG, FIELD(extend_positions), 0, NULL,
      "where pairs need more positions than the model has, give it fresh ones"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};

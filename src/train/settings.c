@@ -195,24 +195,23 @@ static const gb_option of_finetuning[] = {
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "queries of a step", .min = 1},
     {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
      "hard negatives of a query"},
-    {"random-negatives", GB_OPTION_U32, FIELD(params.random), GB_OPTION_ADDED, NULL,
+    {"random-negatives", GB_OPTION_U32, FIELD(params.random), 0, NULL,
      "of them, those that are drawn from the whole collection"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,
      "projector on the vectors, when they are used too", gb_projector_names},
-    {"scoring", GB_OPTION_CHOICE, FIELD(scoring), GB_OPTION_ADDED, NULL,
-     "how queries and passages are compared", gb_scoring_names},
-    {"loss", GB_OPTION_CHOICE, FIELD(loss), GB_OPTION_ADDED, NULL, "what is asked of the scores",
-     gb_loss_names},
-    {"two-towers", GB_OPTION_FLAG, FIELD(two_towers), GB_OPTION_ADDED, NULL,
+    {"scoring", GB_OPTION_CHOICE, FIELD(scoring), 0, NULL, "how queries and passages are compared",
+     gb_scoring_names},
+    {"loss", GB_OPTION_CHOICE, FIELD(loss), 0, NULL, "what is asked of the scores", gb_loss_names},
+    {"two-towers", GB_OPTION_FLAG, FIELD(two_towers), 0, NULL,
      "queries get an encoder of their own, which starts from the same (DPR)"},
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
      "for a teacher's"},
-    {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), GB_OPTION_ADDED, NULL,
+    {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), 0, NULL,
      "leave out pairs that the teacher did not score"},
-    {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), GB_OPTION_ADDED, NULL,
+    {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), 0, NULL,
      "in a batch, a passage with the text of a positive is no negative, nor is it for a query of "
      "the same text"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
@@ -221,16 +220,15 @@ static const gb_option of_finetuning[] = {
 
 #define FIELD(member) GB_FIELD(gb_filter_settings, member)
 const gb_option train_filter_options[] = {
-    {"skip", GB_OPTION_U32, FIELD(skip), GB_OPTION_ADDED, NULL,
+    {"skip", GB_OPTION_U32, FIELD(skip), 0, NULL,
      "drop the first N passages of each run, which may well be relevant"},
     {"scores", GB_OPTION_TEXT, FIELD(scores), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores, e.g. of a cross-encoder, for the two options below; what it "
      "does not score is dropped"},
-    {"margin", GB_OPTION_REAL, FIELD(margin), GB_OPTION_ADDED, NULL,
+    {"margin", GB_OPTION_REAL, FIELD(margin), 0, NULL,
      "drop what scores less than this below the query's lowest positive"},
-    {"max-score", GB_OPTION_REAL, FIELD(max_score), GB_OPTION_ADDED, NULL,
-     "drop what has a larger score"},
-    {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), GB_OPTION_ADDED, NULL,
+    {"max-score", GB_OPTION_REAL, FIELD(max_score), 0, NULL, "drop what has a larger score"},
+    {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), 0, NULL,
      "drop what has the text of a positive or of another negative"},
     {0}};
 #undef FIELD

@@ -86,7 +86,12 @@ Test(store, key_is_stable_and_sees_everything)
 {
     /* A changed key would throw away every store in the world: the value is golden. */
     json_t *inputs = json_pack("{s:s}", "tokens", "tokenize-0123456789abcdef01234567");
-    gb_artifact_desc desc = {"pretrain", 2, settings, inputs, "k1", "device 1"};
+    gb_artifact_desc desc = {.kind = "pretrain",
+                             .version = 2,
+                             .settings = settings,
+                             .inputs = inputs,
+                             .kernels = "k1",
+                             .device = "device 1"};
     char key[GB_ARTIFACT_KEY], other[GB_ARTIFACT_KEY];
     key_of(&desc, key);
     cr_expect_str_eq(key, "61fe95af253f83c03965afcc");
@@ -111,6 +116,36 @@ Test(store, key_is_stable_and_sees_everything)
     json_decref(inputs);
     json_decref(reordered);
     json_decref(changed);
+}
+
+Test(store, settings_at_their_defaults_are_recorded_without_being_in_the_key)
+{
+    gb_status status = {0};
+    json_t *before = json_pack("{s:i}", "steps", 600);
+    json_t *after = json_pack("{s:i, s:s}", "steps", 600, "new", "off");
+    json_t *chosen = json_pack("{s:i, s:s}", "steps", 600, "new", "on");
+    json_t *defaults = json_pack("[s]", "new");
+    gb_artifact_desc desc = {.kind = "mine", .version = 1, .settings = before};
+    char old[GB_ARTIFACT_KEY], now[GB_ARTIFACT_KEY], other[GB_ARTIFACT_KEY];
+    key_of(&desc, old);
+    desc.settings = chosen;
+    key_of(&desc, other);
+    cr_expect_str_neq(old, other);
+    desc.settings = after;
+    desc.defaults = defaults;
+    key_of(&desc, now);
+    cr_expect_str_eq(old, now);
+    gb_artifact *step = gb_artifact_begin(store, &desc, &status);
+    cr_assert(step && gb_artifact_finish(step, NULL, &status), "%s", status.what);
+    json_t *run = gb_artifact_read(gb_artifact_path(step), &status);
+    cr_assert(run, "%s", status.what);
+    cr_expect(json_equal(json_object_get(run, "settings"), after));
+    gb_artifact_close(step);
+    json_decref(run);
+    json_decref(before);
+    json_decref(after);
+    json_decref(chosen);
+    json_decref(defaults);
 }
 
 Test(store, refuses_a_bad_description)
