@@ -94,6 +94,11 @@ typedef struct gb_taught {
 void gb_training_set_teach(gb_training_set *set, const gb_run *teacher, uint32_t negatives,
                            gb_taught *found);
 
+/* Clusters vectors, which lie in memory, by k-means: at most 20 rounds of Lloyd's algorithm from
+ * vectors drawn by the seed. labels [rows] get the number of each vector's cluster. */
+bool gb_cluster_vectors(const gb_vectors *vectors, uint32_t clusters, uint64_t seed,
+                        uint32_t *labels, gb_status *status);
+
 /* ---- what is trained ---- */
 
 typedef struct gb_scoring gb_scoring;
@@ -124,6 +129,8 @@ typedef struct gb_finetune_data {
     const gb_bert *query_bert;  /* that of queries, for a scoring with `towers`; NULL: the same */
     const gb_run *teacher;      /* scores of passages for queries, for losses that need them; NULL:
                                    none */
+    const uint32_t *topics;     /* [set->count] cluster of each query: batches are of one topic as
+                                   far as there are enough queries of it; NULL: drawn from all */
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */

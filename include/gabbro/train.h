@@ -89,9 +89,9 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status);
 
 /* Which passages are weighed, and by what. */
 typedef struct gb_word_weights_params {
-    const char *model;              /* artifact or folder of a model of gabbro pretrain deepct */
+    const char *model;               /* artifact or folder of a model of gabbro pretrain deepct */
     const char *collection, *tokens; /* artifacts */
-    double scale;                   /* weights are multiplied by it and rounded */
+    double scale;                    /* weights are multiplied by it and rounded */
 } gb_word_weights_params;
 #define GB_WORD_WEIGHT_MAX 65535 /* BM25 counts no further */
 /* Writes vectors.jsonl into the maker's artifact, a line {"id": "p1", "contents": "", "vector":
@@ -141,6 +141,8 @@ typedef struct gb_finetuning_settings {
     gb_memory_settings memory;       /* of a step */
     const char *teacher;             /* artifact of a run with a teacher's scores, or NULL */
     bool drop_unscored;              /* pairs that the teacher did not score, instead of failing */
+    const char *query_vectors;       /* artifact of gabbro encode --split train, or NULL */
+    uint32_t clusters;               /* of them: batches are of one; 0: of all queries */
     bool two_towers;                 /* queries have an encoder of their own */
     bool mask_copies;                /* within a batch, see gb_finetune_data.copies */
     uint32_t scoring, loss;          /* indices into gb_scorings and gb_losses */

@@ -19,8 +19,10 @@ uint32_t finetune_max_length(const gb_finetune_params *params)
 /* The index-th visit: which query, in which epoch. */
 static const gb_training_query *visit(finetune_drawer *d, uint64_t index, uint32_t *epoch)
 {
-    const gb_training_query *query = &d->data.set->queries[gb_epochs_at(&d->order, index)];
-    *epoch = d->order.epoch;
+    const gb_training_query *queries = d->data.set->queries;
+    const gb_training_query *query = &queries[d->data.topics ? finetune_topics_at(&d->topics, index)
+                                                             : gb_epochs_at(&d->order, index)];
+    *epoch = (uint32_t)(index / d->data.set->count);
     return query;
 }
 
@@ -188,6 +190,8 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
            (d->drawn = gb_alloc(b->queries, sizeof *d->drawn, status)) &&
            (!d->data.copies || (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
            (!d->data.teacher || (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
+           (!d->data.topics || finetune_topics_make(&d->topics, d->data.topics, d->data.set->count,
+                                                    b->queries, d->params->seed, status)) &&
            gb_epochs_make(&d->order, d->data.set->count, d->params->seed, 1, status);
 }
 
@@ -209,6 +213,7 @@ bool finetune_count_copies(finetune_drawer *d, uint32_t steps, uint64_t *copies,
 void finetune_drawer_free(finetune_drawer *d)
 {
     gb_epochs_free(&d->order);
+    finetune_topics_free(&d->topics);
     gb_batch_free(&d->batch.packed);
     free(d->batch.rows);
     free(d->batch.teacher);

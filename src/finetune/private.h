@@ -4,6 +4,22 @@
 
 #include <gabbro/finetune.h>
 
+/* An order of the queries in which batches are of one topic, topics.c. */
+typedef struct finetune_topics {
+    const uint32_t *topics;           /* [count] of each query */
+    uint32_t count;                   /* queries */
+    uint32_t batch;                   /* queries of a step */
+    uint64_t seed;                    /* of the orders */
+    uint64_t epoch;                   /* that the order belongs to */
+    uint32_t *order;                  /* [count] of the epoch */
+    uint32_t *sorted, *rest, *starts; /* [count] scratch: by topic; of no whole batch; batches */
+} finetune_topics;
+bool finetune_topics_make(finetune_topics *topics, const uint32_t *of, uint32_t count,
+                          uint32_t batch, uint64_t seed, gb_status *status);
+void finetune_topics_free(finetune_topics *topics); /* also of zeros */
+/* Query of the index-th visit, each once in an epoch. */
+uint32_t finetune_topics_at(finetune_topics *topics, uint64_t index);
+
 /* Draws batches. */
 typedef struct finetune_drawer {
     const gb_finetune_params *params; /* settings */
@@ -12,6 +28,7 @@ typedef struct finetune_drawer {
     void *scoring_self;               /* its own data */
     gb_special_ids specials;          /* ids around texts */
     gb_epochs order;                  /* of the queries */
+    finetune_topics topics;           /* likewise, where batches are of one topic */
     uint32_t *pool;                   /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;             /* allocated */
     gb_training_batch batch;          /* what was drawn last */

@@ -20,6 +20,7 @@ typedef struct finetuning {
     gb_text_hashes texts;                   /* of all texts, where copies are looked for */
     gb_filtered filtered;                   /* what is no negative */
     gb_run teacher;                         /* scores, where a loss asks for them */
+    uint32_t *topics;                       /* of the queries, or NULL */
     gb_taught taught;                       /* what they are of */
     gb_bert_config config;                  /* of the encoder, with this dropout */
     gb_sentence_settings sentence;          /* of the encoder: pooling and lengths */
@@ -66,6 +67,17 @@ static bool make_set(finetuning *f, gb_status *status)
     return train_set_make(&how, &f->set, &f->texts, &f->filtered, status) &&
            (!o->mask_copies || f->texts.passages ||
             gb_text_hashes_make(&f->texts, &f->tokens, status));
+}
+
+/* Clusters of the queries that are left in the set. */
+static bool make_topics(finetuning *f, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    if (!o->clusters != !o->query_vectors)
+        return gb_fail(status, GB_USAGE, "--clusters", "give both, or none",
+                       "clusters need --query-vectors, which are of no other use");
+    return !o->clusters || (f->topics = train_topics(f->collection, &f->set, o->query_vectors,
+                                                     o->clusters, o->params.seed, status));
 }
 
 static bool open_teacher(finetuning *f, gb_status *status)
@@ -144,6 +156,7 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .bert = &f->bert,
                                    .query_bert = o->two_towers ? &f->query_bert : NULL,
                                    .teacher = o->teacher ? &f->teacher : NULL,
+                                   .topics = f->topics,
                                    .copies = o->mask_copies ? &f->texts : NULL,
                                    .init = f->init.folder};
     return gb_finetune_prepare(&data, &f->params, &f->config, status) &&
@@ -187,7 +200,7 @@ static bool open_finetuning(finetuning *f, const gb_maker *maker,
     f->params.batch = batch;
     if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) ||
         !check_pooling(f, status) || !make_set(f, status) || !open_teacher(f, status) ||
-        !make_model(f, status))
+        !make_topics(f, status) || !make_model(f, status))
         return false;
     make_training(f);
     return true;
@@ -199,6 +212,7 @@ static void close_finetuning(finetuning *f)
     gb_training_set_free(&f->set);
     gb_text_hashes_free(&f->texts);
     gb_run_free(&f->teacher);
+    free(f->topics);
     gb_bert_free(&f->bert);
     gb_bert_free(&f->query_bert);
     gb_params_destroy(f->model);

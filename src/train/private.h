@@ -48,6 +48,13 @@ bool train_teacher_read(const train_teacher_params *params, gb_training_set *set
 /* Returns what a filter found, for a record. */
 json_t *train_filtered_json(const gb_filtered *filtered);
 
+/* ---- topics ---- */
+
+/* Clusters the training queries by the vectors of a folder of gabbro encode: topics [set->count],
+ * to be freed. GB_DATA if a query has no vector. NULL on failure. */
+uint32_t *train_topics(const gb_collection *collection, const gb_training_set *set,
+                       const char *folder, uint32_t clusters, uint64_t seed, gb_status *status);
+
 /* ---- two towers ---- */
 
 /* Values of the tower of queries: those of the model that training starts from, of two towers those

@@ -204,6 +204,11 @@ static const gb_option of_finetuning[] = {
     {"scoring", GB_OPTION_CHOICE, FIELD(scoring), 0, NULL, "how queries and passages are compared",
      gb_scoring_names},
     {"loss", GB_OPTION_CHOICE, FIELD(loss), 0, NULL, "what is asked of the scores", gb_loss_names},
+    {"query-vectors", GB_OPTION_TEXT, FIELD(query_vectors), GB_OPTION_INPUT, "DIR",
+     "vectors of the training queries, of gabbro encode --split train, for --clusters"},
+    {"clusters", GB_OPTION_U32, FIELD(clusters), 0, NULL,
+     "clusters of the queries; a batch is of one as far as there are enough queries in it; 0: "
+     "none"},
     {"two-towers", GB_OPTION_FLAG, FIELD(two_towers), 0, NULL,
      "queries get an encoder of their own, which starts from the same (DPR)"},
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",

@@ -397,6 +397,8 @@ fault 2 "a teacher without a loss" 'asks for no teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --teacher "$bm25"
 fault 2 "more random negatives than negatives" 'raise --negatives-per-query' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --negatives-per-query 2 --random-negatives 3
+fault 2 "clusters of no vectors" 'need --query-vectors' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --clusters 3
 fault 2 "two towers with a projector" 'use --scoring dense, and no projector' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --two-towers --projector linear
 printf 'q0\td0\td1\t5.5\t1.5\n' >few.tsv

@@ -1,5 +1,5 @@
 /* Training sets: the pools of hard negatives, and what fills up those that are too small. */
-#include <gabbro/finetune.h>
+#include "../../src/finetune/private.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -197,4 +197,53 @@ Test(training_set, what_a_teacher_did_not_score_is_left_out)
     cr_expect_eq(set.count, 0);
     cr_expect_eq(found.dropped_queries, 1);
     gb_training_set_free(&set);
+}
+
+/* Two heaps of points, told apart whatever is drawn first. */
+Test(training_set, vectors_are_clustered)
+{
+    enum { COUNT = 12 };
+    float values[COUNT * 2];
+    uint32_t labels[COUNT];
+    gb_status status = {0};
+    for (uint32_t v = 0; v < COUNT; v++) {
+        values[2 * v] = (v % 2 ? 10.0f : -10.0f) + (float)v / 8;
+        values[2 * v + 1] = (float)(v % 3);
+    }
+    const gb_vectors vectors = {.rows = COUNT, .width = 2, .values = values};
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        cr_assert(gb_cluster_vectors(&vectors, 2, seed, labels, &status), "%s", status.what);
+        for (uint32_t v = 0; v < COUNT; v++)
+            cr_expect_eq(labels[v], labels[v % 2], "vector %u, seed %llu", v,
+                         (unsigned long long)seed);
+        cr_expect_neq(labels[0], labels[1]);
+    }
+}
+
+/* Every query once an epoch; batches are of one topic but for what whole batches leave over. */
+Test(training_set, batches_are_of_one_topic)
+{
+    enum { COUNT = 23, BATCH = 4, EPOCHS = 5 };
+    uint32_t of[COUNT], mixed = 0, steps = EPOCHS * COUNT / BATCH;
+    gb_status status = {0};
+    finetune_topics topics;
+    for (uint32_t q = 0; q < COUNT; q++)
+        of[q] = q % 3; /* 8, 8 and 7 queries: at least 5 batches of one topic an epoch */
+    cr_assert(finetune_topics_make(&topics, of, COUNT, BATCH, 7, &status), "%s", status.what);
+    for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
+        uint32_t seen[COUNT] = {0};
+        for (uint32_t i = 0; i < COUNT; i++)
+            seen[finetune_topics_at(&topics, (uint64_t)epoch * COUNT + i)]++;
+        for (uint32_t q = 0; q < COUNT; q++)
+            cr_expect_eq(seen[q], 1, "epoch %u, query %u: %u times", epoch, q, seen[q]);
+    }
+    for (uint32_t step = 0; step < steps; step++) {
+        bool same = true;
+        for (uint32_t i = 1; i < BATCH; i++)
+            same &= of[finetune_topics_at(&topics, (uint64_t)step * BATCH + i)] ==
+                    of[finetune_topics_at(&topics, (uint64_t)step * BATCH)];
+        mixed += !same;
+    }
+    cr_expect_leq(mixed, steps - EPOCHS * 4, "%u of %u batches are mixed", mixed, steps);
+    finetune_topics_free(&topics);
 }
