@@ -38,30 +38,29 @@ void main()
             PRODUCTS(sums, key_part, own0, query_part, i0)
             PRODUCTS(slopes, value_part, own0, dout_part, i0)
             [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-                const uint query = i0 + c + C * t, at = query_at(query) * lse_ld + head;
+                const uint query = i0 + other_row(t), at = query_at(query) * lse_ld + head;
                 const float row_lse = lse_delta[at], delta = lse_delta[at + heads];
+                const vec4 kept = kept_of(query, own0 / 4 + r);
                 vec4 weight;
                 [[unroll]] for (uint i = 0; i < 4; i++) {
-                    const uint own = own0 + r + 8 * i;
-                    const bool seen = sees(query, own);
-                    const float p = seen ? exp(score_of(sums[t][i], query, own) - row_lse) : 0.0;
-                    const float kept = kept_of(query, own);
-                    weight[i] = p * kept;
-                    slopes[t][i] = p * (slopes[t][i] * kept - delta) * scale;
+                    const uint own = own0 + own_row(i);
+                    const float p = sees(query, own) ? exp(score_of(sums[t][i], query, own) - row_lse) : 0.0;
+                    weight[i] = p * kept[i];
+                    slopes[t][i] = p * (slopes[t][i] * kept[i] - delta) * scale;
                 }
-                staged[(c + C * t) * 8 + r] = weight;
+                staged[other_row(t) * 8 + r] = weight;
             }
             barrier();
             const uint count = min(TILE, query_count - i0);
             ACCUMULATE(acc_v, dout_part, i0, count)
             barrier();
             [[unroll]] for (uint t = 0; t < COLUMNS; t++)
-                staged[(c + C * t) * 8 + r] = slopes[t];
+                staged[other_row(t) * 8 + r] = slopes[t];
             barrier();
             ACCUMULATE(acc_k, query_part, i0, count)
         }
     [[unroll]] for (uint i = 0; i < 4; i++) {
-        const uint own = own0 + r + 8 * i, at = key_at(own) * kv_ld4 + kv_head * HEAD4;
+        const uint own = own0 + own_row(i), at = key_at(own) * kv_ld4 + kv_head * HEAD4;
         if (own >= key_count)
             continue;
         [[unroll]] for (uint u = 0; u < UNITS; u++)

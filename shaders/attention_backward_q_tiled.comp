@@ -30,34 +30,35 @@ void main()
     vec4 acc[4 * UNITS], sums[COLUMNS], slopes[COLUMNS];
     vec4 delta = vec4(0.0), row_lse;
     [[unroll]] for (uint i = 0; i < 4; i++) {
-        const uint row = query_at(own0 + r + 8 * i);
+        const uint row = query_at(own0 + own_row(i));
         row_lse[i] = lse_delta[row * lse_ld + head];
         [[unroll]] for (uint u = 0; u < UNITS; u++) {
             acc[4 * u + i] = vec4(0.0);
             const uint d = c + C * u;
             if (d < HEAD4)
-                delta[i] += dot(dout_part(own0 + r + 8 * i, d), result(row * out_ld4 + head * HEAD4 + d));
+                delta[i] += dot(dout_part(own0 + own_row(i), d), result(row * out_ld4 + head * HEAD4 + d));
         }
     }
     delta = of_rows(delta, false);
     for (uint key0 = 0; key0 < end; key0 += TILE) {
         PRODUCTS(sums, query_part, own0, key_part, key0)
         PRODUCTS(slopes, dout_part, own0, value_part, key0)
-        [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-            vec4 ds;
-            [[unroll]] for (uint i = 0; i < 4; i++) {
-                const uint own = own0 + r + 8 * i, j = key0 + c + C * t;
-                const bool seen = sees(own, j);
-                const float p = seen ? exp(score_of(sums[t][i], own, j) - row_lse[i]) : 0.0;
-                ds[i] = p * (slopes[t][i] * kept_of(own, j) - delta[i]) * scale;
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            const uint own = own0 + own_row(i);
+            const vec4 kept = kept_of(own, (key0 + other_row(0)) / 4);
+            [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+                const uint j = key0 + other_row(t);
+                const float p = sees(own, j) ? exp(score_of(sums[t][i], own, j) - row_lse[i]) : 0.0;
+                sums[t][i] = p * (slopes[t][i] * kept[other_row(t) % 4] - delta[i]) * scale;
             }
-            staged[(c + C * t) * 8 + r] = ds;
         }
+        [[unroll]] for (uint t = 0; t < COLUMNS; t++)
+            staged[other_row(t) * 8 + r] = sums[t];
         barrier();
         ACCUMULATE(acc, key_part, key0, min(TILE, end - key0))
     }
     [[unroll]] for (uint i = 0; i < 4; i++) {
-        const uint own = own0 + r + 8 * i, row = query_at(own);
+        const uint own = own0 + own_row(i), row = query_at(own);
         if (own >= query_count)
             continue;
         [[unroll]] for (uint u = 0; u < UNITS; u++)

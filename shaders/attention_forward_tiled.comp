@@ -29,9 +29,9 @@ void main()
         PRODUCTS(sums, query_part, own0, key_part, key0)
         vec4 higher = top;
         [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-            const uint j = key0 + c + C * t;
+            const uint j = key0 + other_row(t);
             [[unroll]] for (uint i = 0; i < 4; i++)
-                sums[t][i] = sees(own0 + r + 8 * i, j) ? score_of(sums[t][i], own0 + r + 8 * i, j) : LEAST;
+                sums[t][i] = sees(own0 + own_row(i), j) ? score_of(sums[t][i], own0 + own_row(i), j) : LEAST;
             higher = max(higher, sums[t]);
         }
         higher = of_rows(higher, true);
@@ -39,13 +39,17 @@ void main()
         top = higher;
         sum *= shrink;
         [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-            vec4 p = mix(vec4(0.0), exp(sums[t] - top), greaterThan(sums[t], vec4(LEAST)));
-            sum += p;
-            if (!KEEPS_ALL)
-                [[unroll]] for (uint i = 0; i < 4; i++)
-                    p[i] *= kept_of(own0 + r + 8 * i, key0 + c + C * t);
-            staged[(c + C * t) * 8 + r] = p;
+            sums[t] = mix(vec4(0.0), exp(sums[t] - top), greaterThan(sums[t], vec4(LEAST)));
+            sum += sums[t];
         }
+        if (!KEEPS_ALL)
+            [[unroll]] for (uint i = 0; i < 4; i++) {
+                const vec4 kept = kept_of(own0 + own_row(i), (key0 + other_row(0)) / 4);
+                [[unroll]] for (uint t = 0; t < COLUMNS; t++)
+                    sums[t][i] *= kept[other_row(t) % 4];
+            }
+        [[unroll]] for (uint t = 0; t < COLUMNS; t++)
+            staged[other_row(t) * 8 + r] = sums[t];
         [[unroll]] for (uint k = 0; k < 4 * UNITS; k++)
             acc[k] *= shrink[k % 4];
         barrier();
@@ -54,7 +58,7 @@ void main()
     barrier();
     sum = of_rows(sum, false);
     [[unroll]] for (uint i = 0; i < 4; i++) {
-        const uint own = own0 + r + 8 * i, row = query_at(own);
+        const uint own = own0 + own_row(i), row = query_at(own);
         if (own >= query_count)
             continue;
         // A row that sees nothing gives zero.

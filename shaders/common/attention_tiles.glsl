@@ -1,8 +1,8 @@
 // What the attention kernels for GPUs share: a workgroup makes the gradients or outputs of TILE own rows of one
 // (sequence, head), queries or keys, and walks the other side TILE rows at a time. The products of a tile are made as
 // matmul_scalar makes them: both sides pass through shared memory CHUNK4 vec4s of the head at a time. Lane (r, c) has
-// own rows r + 8i as the components of a vec4, the other side's rows c + C * t, and vec4s c + C * u of the head; so
-// what it knows of its own rows serves scores and sums alike. No scores reach memory, and all sums are made in a fixed
+// own rows 4r + i as the components of a vec4, the other side's rows c * COLUMNS + t, and vec4s c + C * u of the head; so
+// what it knows of its own rows serves scores and sums alike, and neighbours in a row share what dropout draws. No scores reach memory, and all sums are made in a fixed
 // order. With -DGQA rows are those of attention_gqa.glsl, else of attention.glsl.
 #ifdef GQA
 #include "attention_gqa.glsl"
@@ -26,6 +26,18 @@ const uint SCRATCH = TILE * 8;        // of rows; in front of it lie the weights
 shared vec4 staged[SCRATCH + LANES]; // at least 2 * OTHERS, as LANES is 64 or more
 
 uint r = gl_LocalInvocationID.x % 8, c = gl_LocalInvocationID.x / 8;
+
+// Rows of a lane, in a tile. In shared memory row 4r + i lies at r + 8i, and the other side's c * COLUMNS + t at c + C * t,
+// so that lanes read different banks.
+uint own_row(uint i)
+{
+    return 4 * r + i;
+}
+
+uint other_row(uint t)
+{
+    return COLUMNS * c + t;
+}
 
 // Of the workgroup: head of the queries and of the keys, first rows and numbers of both.
 uint head, kv_head, queries, query_count, keys, key_count;
@@ -94,6 +106,9 @@ bool sees(uint i, uint j)
 #else
     if (MASK == 3)
         return ((bits[query_at(i) * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+    // As `visible` has it, with one comparison less: each one of a lane takes a pair of scalar registers on AMD.
+    if (MASK == 2)
+        return j == 0 || query_row(query_at(i)) - keys - j < window;
     return MASK == 0 || visible(query_row(query_at(i)) - keys, j);
 #endif
 }
@@ -107,17 +122,22 @@ float score_of(float product, uint i, uint j)
 #endif
 }
 
-// Factor of the probability.
-float kept_of(uint i, uint j)
+// Factors of the probabilities of query i and the keys 4 * j4 to 4 * j4 + 3, which are drawn together (`keep`).
+vec4 kept_of(uint i, uint j4)
 {
-#ifdef GQA
-    return 1.0;
-#else
-    return DROPOUT ? keep(query_row(query_at(i)), j, head) : 1.0;
+#ifndef GQA
+    if (DROPOUT) {
+        const uint row = query_row(query_at(i));
+        const uvec4 drawn = philox(uvec4(sequence_words[3] + row, (head << 16) | j4, sequence_words[2],
+                                         (dropout_index << 4) | PURPOSE_DROPOUT),
+                                   uvec2(sequence_words[0], sequence_words[1]));
+        return mix(vec4(0.0), vec4(keep_scale), greaterThanEqual(drawn, uvec4(threshold)));
+    }
 #endif
+    return vec4(1.0);
 }
 
-// The products of a chunk, added: own rows r + 8i, other rows c + C * t.
+// The products of a chunk, added.
 void multiply(inout vec4 sums[COLUMNS])
 {
     [[unroll]] for (uint d = 0; d < CHUNK4; d++) {
@@ -140,18 +160,19 @@ void multiply(inout vec4 sums[COLUMNS])
     for (uint d0 = 0; d0 < HEAD4; d0 += CHUNK4) {                                                 \
         barrier();                                                                                \
         [[unroll]] for (uint x = gl_LocalInvocationID.x; x < TILE * CHUNK4; x += LANES) {         \
-            const uint line = x / CHUNK4, d = d0 + x % CHUNK4, to = line * LINE + x % CHUNK4;     \
+            const uint line = x / CHUNK4, d = d0 + x % CHUNK4, at = x % CHUNK4;                   \
             const vec4 own = own_part((own0) + line, min(d, HEAD4 - 1));                          \
             const vec4 other = other_part((other0) + line, min(d, HEAD4 - 1));                    \
-            staged[to] = d < HEAD4 ? own : vec4(0.0);                                             \
-            staged[OTHERS + to] = d < HEAD4 ? other : vec4(0.0);                                  \
+            staged[(line % 4 * 8 + line / 4) * LINE + at] = d < HEAD4 ? own : vec4(0.0);          \
+            staged[OTHERS + (line % COLUMNS * C + line / COLUMNS) * LINE + at] =                  \
+                d < HEAD4 ? other : vec4(0.0);                                                    \
         }                                                                                         \
         barrier();                                                                                \
         multiply(sums);                                                                           \
     }                                                                                             \
     barrier();
 
-// acc[4 * u + i] += sum over `count` other rows from other0 on of the weight of own row r + 8i times the row.
+// acc[4 * u + i] += sum over `count` other rows from other0 on of the weight of own row 4r + i times the row.
 #define ACCUMULATE(acc, other_part, other0, count)                                                \
     for (uint j = 0; j < (count); j++) {                                                          \
         const vec4 weight = staged[j * 8 + r];                                                    \

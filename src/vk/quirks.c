@@ -28,6 +28,8 @@ static const struct quirk {
      "a lane has 64 registers, and the large tiles of products do not fit them"},
     {VENDOR_NVIDIA, ANY, "GK10", 0, GB_QUIRK_FEW_REGISTERS,
      "a lane of the first Kepler chips has 63 registers"},
+    {VENDOR_INTEL, ANY, NULL, 0, GB_QUIRK_MORE_LANES,
+     "attention by 64 lanes spills registers, forward with heads of 64 and backward with short ones"},
 };
 #define QUIRK_COUNT (sizeof quirks / sizeof quirks[0])
 
@@ -40,6 +42,7 @@ static const struct gb_quirk_name flags[] = {
     {GB_QUIRK_NO_TEXELS, "no_texels"},
     {GB_QUIRK_NO_BFLOAT16, "no_bfloat16"},
     {GB_QUIRK_FEW_REGISTERS, "few_registers"},
+    {GB_QUIRK_MORE_LANES, "more_lanes"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 
