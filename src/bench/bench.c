@@ -11,10 +11,11 @@
 static const struct {
     const char *name;                         /* as typed */
     bool (*run)(bench *b, gb_status *status); /* all its cases */
-} parts[] = {
-    {"matmul", bench_matmul}, {"attention", bench_attention}, {"bandwidth", bench_bandwidth},
-    {"loss", bench_loss},     {"step", bench_step},           {"encode", bench_encode},
-    {"search", bench_search}, {"generate", bench_generate},   {"growth", bench_growth}};
+} parts[] = {{"matmul", bench_matmul},       {"attention", bench_attention},
+             {"bandwidth", bench_bandwidth}, {"loss", bench_loss},
+             {"scores", bench_scores},       {"step", bench_step},
+             {"encode", bench_encode},       {"search", bench_search},
+             {"generate", bench_generate},   {"growth", bench_growth}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 const bench_size bench_sizes[BENCH_SIZES] = {
@@ -131,8 +132,8 @@ static void print_head(const bench *b)
         fprintf(b->out, "\n%s\n", b->part);
         return;
     }
-    fprintf(b->out, "\n%-34s %10s %7s %10s %9s %8s %8s", b->part, "ms", "spread", "device ms",
-            "GFLOP/s", "GB/s", "ceiling");
+    fprintf(b->out, "\n%-34s %10s %7s %10s %7s %9s %8s %8s", b->part, "ms", "spread", "device ms",
+            "share", "GFLOP/s", "GB/s", "ceiling");
     if (b->sgemm && !strcmp(b->part, "matmul"))
         fprintf(b->out, "   %9s %6s", "OpenBLAS", "ratio");
     fprintf(b->out, "\n");

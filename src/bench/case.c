@@ -44,6 +44,21 @@ static void print_number(FILE *out, double value, int width)
         fprintf(out, " %*s", width, "-");
 }
 
+/* Of the wall time, what the kernels take when they run one after the other; 0 if unknown. More
+ * than 1: kernels overlap. */
+static double device_share(const bench_times *t)
+{
+    return t->device_s / t->median_s;
+}
+
+static void print_share(FILE *out, double share)
+{
+    if (share > 0)
+        fprintf(out, " %6.0f%%", 100 * share);
+    else
+        fprintf(out, " %7s", "-");
+}
+
 /* What the times come to. */
 typedef struct rates {
     double flops, bytes; /* of one time the work is done */
@@ -68,6 +83,7 @@ static void print_times(const bench *b, const bench_case *c, const bench_times *
     print_number(b->out, 1e3 * t->median_s, 10);
     fprintf(b->out, " %6.0f%%", 100 * (t->high_s - t->low_s) / t->median_s);
     print_number(b->out, 1e3 * t->device_s, 10);
+    print_share(b->out, device_share(t));
     print_number(b->out, r->flops / r->seconds / 1e9, 9);
     print_number(b->out, r->bytes / r->seconds / 1e9, 8);
     fprintf(b->out, " %7.0f%%", 100 * r->share);
@@ -90,6 +106,7 @@ static void note_times(bench *b, const bench_case *c, const bench_times *t)
                   "of_ceiling", r.share, "rates_of", r.device ? "device time" : "wall time"));
     if (t->device_s > 0) {
         json_object_set_new(row, "device_ms", json_real(1e3 * t->device_s));
+        json_object_set_new(row, "device_share", json_real(device_share(t)));
         json_object_set_new(row, "kernels", json_integer(t->kernels));
         json_object_set(row, "shaders", t->variants);
     }

@@ -13,7 +13,8 @@ static bool make_size(bench *b, const bench_size *size, gb_status *status)
     static const struct {
         const char *name;                          /* of programs */
         bool (*make)(bench *b, gb_status *status); /* all of the sizes that are chosen */
-    } parts[] = {{"step", bench_step},
+    } parts[] = {{"scores", bench_scores},
+                 {"step", bench_step},
                  {"encode", bench_encode},
                  {"search", bench_search},
                  {"generate", bench_generate}};

@@ -174,6 +174,11 @@ bool bench_program_measure(bench *b, bench_program *program, bench_times *times,
                                       .build = build,
                                       .self = program};
     session s = {.program = program, .exec = gb_executable_build(&how, status)};
+    if (b->survey) {
+        bool made = s.exec && run_once(&s, status);
+        gb_executable_destroy(s.exec);
+        return made;
+    }
     bool ok =
         s.exec && wall_runs(b, run_once, &s, program->times ? program->times : 1, times, status);
     if (ok && gb_device_get_caps(b->device)->timestamp_bits)

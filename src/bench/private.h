@@ -143,6 +143,7 @@ bool bench_matmul(bench *b, gb_status *status);
 bool bench_attention(bench *b, gb_status *status);
 bool bench_bandwidth(bench *b, gb_status *status);
 bool bench_loss(bench *b, gb_status *status);
+bool bench_scores(bench *b, gb_status *status);
 bool bench_step(bench *b, gb_status *status);
 bool bench_growth(bench *b, gb_status *status);
 bool bench_encode(bench *b, gb_status *status);

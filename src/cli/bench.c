@@ -57,6 +57,7 @@ const gb_command gb_cli_bench = {
         "  attention   forward, and with its gradient, texts of 32 to 512 tokens\n"
         "  bandwidth   layer norm, AdamW, copies\n"
         "  loss        vocabulary heads and contrastive losses, with gradients\n"
+        "  scores      late interaction and term weights, with gradients\n"
         "  step        whole training steps of six objectives\n"
         "  encode      vectors of texts\n"
         "  search      exact search of vectors\n"
@@ -65,7 +66,9 @@ const gb_command gb_cli_bench = {
         "              passages: rates that stay mean that cost grows as it should\n\n"
         "Columns: \"ms\" is the median of the wall time, from the call to the result; \"spread\" "
         "is the distance between the quartiles, of the median; \"device ms\" is the sum of the "
-        "kernels' times, measured apart. GFLOP/s and GB/s are of device time where there is one, "
-        "and of wall time for step, encode, search and generate. \"ceiling\" is the share of the "
+        "kernels' times, measured apart, and \"share\" what that is of the wall time: what is "
+        "missing to 100% is the host, or copies; above 100% kernels overlap. GFLOP/s and GB/s are "
+        "of device time where there is one, and of wall time for step, encode, search and "
+        "generate. \"ceiling\" is the share of the "
         "least time that the best product and a large copy, measured at the start, would allow.",
     .run = run};

@@ -12,7 +12,7 @@ trap 'rm -rf "$WORK"' EXIT
 # What is there, without a device.
 "$gabbro" bench --dry-run --size mini,base --json "$WORK/dry.json" >"$WORK/out" 2>&1
 expect 'a dry run lists the cases' grep -q '^base fine-tuning  *[0-9.]* GFLOP$' "$WORK/out"
-for part in matmul attention bandwidth loss step encode search generate growth; do
+for part in matmul attention bandwidth loss scores step encode search generate growth; do
     expect "of the part $part" grep -q "\"part\": \"$part\"" "$WORK/dry.json"
 done
 expect 'and of the sizes asked for alone' [ "$(grep -c '^small ' "$WORK/out")" = 0 ]
@@ -40,6 +40,7 @@ quick() # WHAT OPTION...
     shift
     "$gabbro" bench "$@" --size mini --repeats 1 --json "$WORK/$what.json" >"$WORK/out" 2>"$WORK/err"
     code=$?
+    cp "$WORK/out" "$WORK/$what.out"
     if [ $code = 0 ] && grep -q '"wall_ms": {' "$WORK/$what.json"; then
         good "$what is measured"
     else
@@ -51,7 +52,11 @@ quick matmul matmul --only 'out weights'
 quick attention attention --only '32 tokens, and gradient'
 quick bandwidth bandwidth --only 'layer norm'
 quick loss loss --only contrastive
+quick interaction scores --only 'late interaction'
+quick terms scores --only 'term weights'
 quick step step --only fine-tuning --texts 2
+expect 'of a step it is said what share is device time' grep -q '"device_share": [0-9]' "$WORK/step.json"
+expect 'in the table too' grep -Eq '^mini fine-tuning  *[0-9.]+  *[0-9]+%  *[0-9.]+  *[0-9]+% ' "$WORK/step.out"
 for word in '"driver"' '"shaders"' '"source"' '"copy_gbs"' '"device_ms"' '"of_ceiling"'; do
     expect "the record has $word" grep -q "$word" "$WORK/matmul.json"
 done

@@ -32,6 +32,12 @@ expect 'the record has the bench' grep -q '"bench": {' "$record"
 expect 'products by matrices are tried' grep -q '"check": "steps with GABBRO_PROFILE=matrix-bf16"' "$record"
 if command -v python3 >/dev/null; then
     expect 'the record is JSON' python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$record"
+    expect 'and has what the compiler made of each kernel' python3 -c 'if True:
+        import json, sys
+        kernels = json.load(open(sys.argv[1]))["kernels"]
+        rows = [dict(zip(kernels["columns"], row)) for row in kernels["rows"]]
+        step = [r for r in rows if r["program"] == "mini coCondenser, step"]
+        assert len(step) > 10 and all(r["workgroups"] > 0 and r["failure"] == "-" for r in step)' "$record"
 fi
 
 # A device that is wrong in one thing is told, and the rest goes on.
