@@ -320,7 +320,7 @@ static bool make_state(const gb_executable_params *p, owned_parts *owned, gb_sta
         return false;
     gb_params_freeze(owned->params);
     float *values = gb_alloc(gb_params_floats(owned->params), sizeof *values, status);
-    if (values)
+    if (values && !gb_device_surveys(p->device))
         gb_params_init(owned->params, 1, values);
     bool ok = values && write_state(p, owned->params, values, owned, status);
     free(values);

@@ -145,6 +145,7 @@ bool vk_survey_init(gb_device *device, gb_status *status)
     survey->program = "";
     device->adapter.caps.memory_bytes = UINT64_MAX / 2; /* nothing is too large */
     device->adapter.caps.max_buffer_bytes = UINT64_MAX / 2;
+    device->adapter.caps.max_binding_bytes = UINT64_MAX / 2;
     if (!device->adapter.features.executables.pipelineExecutableInfo)
         return true;
     survey->get_properties = (PFN_vkGetPipelineExecutablePropertiesKHR)(void *)vkGetDeviceProcAddr(
