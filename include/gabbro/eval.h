@@ -108,6 +108,8 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
 typedef enum gb_fusion_method {
     GB_FUSION_RANKS, /* reciprocal ranks (Cormack, Clarke and Buettcher, SIGIR 2009) */
     GB_FUSION_SUM,   /* sum of scores, each list scaled to [0, 1] by its least and largest score */
+    GB_FUSION_TURNS, /* the first passage of each run, then the second of each, and so on, each
+                        passage where it comes first (GAR, Mao et al., 2021) */
 } gb_fusion_method;
 extern const char *const gb_fusion_names[]; /* words of the methods, ended by NULL */
 
@@ -120,7 +122,7 @@ typedef struct gb_fusion {
 } gb_fusion;
 /* Fuses runs of the same names. The score of a passage is the sum over the runs that list it of
  * weight / (k + rank), or of weight (score - least) / (largest - least); in a list whose scores are
- * all equal, the fraction is 1. Ranks are by falling score, equal scores in the order of the list.
+ * all equal, the fraction is 1. By turns it is 1 / (its place in the result), without weights. Ranks are by falling score, equal scores in the order of the list.
  * Queries come in the order in which the runs first name them, passages by falling score, equal
  * ones in the order in which the runs name them. */
 bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run *fused,

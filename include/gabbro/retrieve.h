@@ -73,6 +73,7 @@ typedef struct gb_bm25_settings {
     const char *generated; /* artifact that has them; NULL: the collection's own */
     const char *weights;   /* artifact with the words of passages and their frequencies, in the place
                               of the passages (DeepCT); NULL: the passages */
+    const char *expansions; /* file of texts that are appended to queries (GAR); NULL: none */
     bool rm3;              /* search again with terms of the first passages */
     gb_rm3 feedback;       /* how, where rm3 is set */
 } gb_bm25_settings;
@@ -118,6 +119,16 @@ void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher);
  * becomes the number found. */
 bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,
                     uint32_t *count, gb_status *status);
+/* Queries with texts appended. */
+typedef struct gb_expansions gb_expansions;
+/* Reads lines of JSON {"_id": "q1", "text": "..."}, each a text that is appended to that query behind
+ * a blank, in the order of the lines (GAR, Mao et al., 2021). names: ids of `count` queries, whose
+ * texts `text` gives with ctx; what is given must outlive it. GB_DATA for an unknown query. */
+gb_expansions *gb_expansions_read(const char *path, gb_names *names, uint32_t count,
+                                  gb_query_fn *text, const void *ctx, gb_status *status);
+void gb_expansions_destroy(gb_expansions *expansions); /* NULL ok */
+const char *gb_expansions_text(const void *expansions, uint32_t query,
+                               size_t *length); /* a gb_query_fn of them */
 /* Queries to search for. */
 typedef struct gb_bm25_queries {
     const uint32_t *rows; /* [count] query rows */
@@ -153,6 +164,7 @@ typedef struct gb_bm25_folder_params {
 typedef struct gb_bm25_folder {
     gb_bm25 *index;            /* index of all passages */
     gb_run_names names;        /* ids of passages, and of queries as in one of the two below */
+    gb_expansions *expansions; /* texts appended to queries, or NULL */
     gb_query_fn *text;         /* gives the text of a query */
     const void *text_ctx;      /* its first argument */
     uint32_t texts;            /* queries that have a text: the first ones */
@@ -485,6 +497,8 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
 typedef struct gb_ranker {
     gb_collection *collection; /* collection that is searched */
     gb_bm25 *bm25;             /* its BM25 index, or NULL */
+    gb_names *queries;         /* ids of the queries, with the following */
+    gb_expansions *expansions; /* texts appended to queries, or NULL */
     gb_retriever *retriever;   /* retriever with its passages indexed, or NULL */
 } gb_ranker;
 /* Opens the ranker of a command that makes an artifact: the retriever `model` with the artifact

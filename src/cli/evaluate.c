@@ -80,7 +80,7 @@ static int run(const gb_call *call)
         {"fuse", GB_OPTION_LIST, &o.fused, GB_OPTION_INPUT, "ARTIFACT",
          "evaluation whose runs are fused with others' and measured; may be repeated"},
         {"fusion", GB_OPTION_CHOICE, &o.fusion.fusion.method, 0, NULL,
-         "how they are fused: reciprocal ranks (k = 60), or scores scaled to [0, 1]",
+         "how they are fused: reciprocal ranks (k = 60), scores scaled to [0, 1], or in turn",
          gb_fusion_names},
         {"runs", GB_OPTION_TEXT, &o.runs, GB_OPTION_INPUT, "ARTIFACT",
          "measure runs that are there: those of gabbro rerank, or of another evaluation"},

@@ -48,7 +48,10 @@ static int run(const gb_call *call)
     const gb_option options[] = {
         {"out", GB_OPTION_TEXT, &o.out, GB_OPTION_REQUIRED, "FILE", "file of the fused run"},
         {"fusion", GB_OPTION_CHOICE, &o.fusion.method, 0, NULL,
-         "how: the sum of reciprocal ranks, or of scores scaled to [0, 1]", gb_fusion_names},
+         "how: the sum of reciprocal ranks, or of scores scaled to [0, 1]; or passages of the runs "
+         "in "
+         "turn",
+         gb_fusion_names},
         {"k", GB_OPTION_REAL, &o.fusion.k, 0, NULL, "what is added to ranks", .max = 1e30},
         {"weight", GB_OPTION_LIST, &o.weights, 0, "WEIGHT",
          "factor of a run's part, once for each run in their order (default: 1 of each)"},
@@ -81,6 +84,8 @@ const gb_command gb_cli_fuse = {
         "Fuse the rankings of several run files, in any layout that gabbro eval reads, into one "
         "TREC run. A passage gets the sum over the runs that list it of 1 / (k + rank) "
         "(reciprocal rank fusion), or of its score scaled by the least and the largest score of "
-        "its list; a list without differences counts 1. gabbro evaluate --fuse does the same with "
+        "its list; a list without differences counts 1. By turns come the first passages of all "
+        "runs, then their second ones, and so on, each where it is met first. gabbro evaluate "
+        "--fuse does the same with "
         "evaluations, and measures.",
     .run = run};

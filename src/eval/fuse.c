@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-const char *const gb_fusion_names[] = {"ranks", "sum", NULL};
+const char *const gb_fusion_names[] = {"ranks", "sum", "turns", NULL};
 
 /* A passage of a list, and where the list has it. */
 typedef struct place {
@@ -36,7 +36,8 @@ static bool add_passage(fusing *f, uint32_t passage, double part, gb_status *sta
 {
     uint32_t at = gb_map_get(f->seen, (const char *)&passage, sizeof passage);
     if (at != GB_MAP_NONE) {
-        f->fused[at].hit.score += part;
+        double *score = &f->fused[at].hit.score;
+        *score = f->how->method != GB_FUSION_TURNS ? *score + part : part > *score ? part : *score;
         return true;
     }
     if (!gb_grow(&f->fused, &f->capacity, f->count + 1, sizeof *f->fused, status) ||
@@ -47,10 +48,11 @@ static bool add_passage(fusing *f, uint32_t passage, double part, gb_status *sta
     return true;
 }
 
-/* Adds the parts of a run's list. */
-static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, double weight,
-                     gb_status *status)
+/* Adds the parts of the list of run `number` of `count`. */
+static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, size_t number,
+                     size_t count_of_runs, gb_status *status)
 {
+    double weight = f->how->weights ? f->how->weights[number] : 1;
     if (!gb_grow(&f->list, &f->list_capacity, list->count, sizeof *f->list, status))
         return false;
     uint32_t count = 0;
@@ -63,8 +65,11 @@ static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, doub
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; i++) {
         double fraction = range > 0 ? 1 - (largest - f->list[i].hit.score) / range : 1;
-        double part = f->how->method == GB_FUSION_RANKS ? 1 / (f->how->k + i + 1) : fraction;
-        ok = add_passage(f, f->list[i].hit.passage, weight * part, status);
+        double part = f->how->method == GB_FUSION_RANKS ? weight * (1 / (f->how->k + i + 1))
+                      : f->how->method == GB_FUSION_SUM
+                          ? weight * fraction
+                          : -((double)i * (double)count_of_runs + (double)number);
+        ok = add_passage(f, f->list[i].hit.passage, part, status);
     }
     return ok;
 }
@@ -76,7 +81,7 @@ static bool fuse_query(fusing *f, const gb_run *runs, size_t count, uint32_t que
     bool ok = (f->seen = gb_map_create(status)) != NULL;
     for (size_t r = 0; ok && r < count; r++) {
         const gb_run_list *list = gb_run_find(&runs[r], query);
-        ok = !list || add_list(f, &runs[r], list, f->how->weights ? f->how->weights[r] : 1, status);
+        ok = !list || add_list(f, &runs[r], list, r, count, status);
     }
     gb_map_destroy(f->seen);
     if (!ok || !gb_grow(&f->hits, &f->hit_capacity, f->count, sizeof *f->hits, status))
@@ -84,8 +89,11 @@ static bool fuse_query(fusing *f, const gb_run *runs, size_t count, uint32_t que
     if (f->count)
         qsort(f->fused, f->count, sizeof *f->fused, by_score);
     uint32_t depth = f->how->depth && f->how->depth < f->count ? f->how->depth : (uint32_t)f->count;
-    for (uint32_t i = 0; i < depth; i++)
+    for (uint32_t i = 0; i < depth; i++) {
         f->hits[i] = f->fused[i].hit;
+        if (f->how->method == GB_FUSION_TURNS)
+            f->hits[i].score = 1. / (i + 1.);
+    }
     return gb_run_add(fused, query, f->hits, depth, status);
 }
 

@@ -151,6 +151,15 @@ static bool load_queries(gb_bm25_folder *f, const char *dir, const char *file, g
     return f->names.queries;
 }
 
+static bool expand_queries(gb_bm25_folder *f, const char *path, gb_status *status)
+{
+    f->expansions =
+        gb_expansions_read(path, f->names.queries, f->texts, f->text, f->text_ctx, status);
+    f->text = gb_expansions_text;
+    f->text_ctx = f->expansions;
+    return f->expansions;
+}
+
 /* Path of the judgements of a split of a folder; NULL without a message when they are absent. */
 static char *split_path(const char *dir, const char *split, gb_status *status)
 {
@@ -226,10 +235,12 @@ bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *fo
     bool stored;
     *folder = (gb_bm25_folder){0};
     char *dir = find_collection(params->folder, &stored, status);
-    bool ok = dir && create_index(folder, params, status) &&
-              index_passages(folder, &params->bm25, dir, stored, status) &&
-              load_queries(folder, dir, params->queries, status) &&
-              load_qrels(folder, dir, params, status);
+    bool ok =
+        dir && create_index(folder, params, status) &&
+        index_passages(folder, &params->bm25, dir, stored, status) &&
+        load_queries(folder, dir, params->queries, status) &&
+        (!params->bm25.expansions || expand_queries(folder, params->bm25.expansions, status)) &&
+        load_qrels(folder, dir, params, status);
     free(dir);
     if (!ok)
         gb_bm25_folder_close(folder);
@@ -239,6 +250,7 @@ bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *fo
 void gb_bm25_folder_close(gb_bm25_folder *folder)
 {
     gb_bm25_destroy(folder->index);
+    gb_expansions_destroy(folder->expansions);
     gb_tokenizer_destroy(folder->tokenizer);
     gb_vocab_destroy(folder->vocab);
     gb_names_destroy(folder->names.passages);

@@ -16,6 +16,8 @@ const gb_option gb_bm25_options[] = {
      "times that each generated query is appended: its weight", .min = 1, .max = 1000},
     {"term-weights", GB_OPTION_TEXT, FIELD(weights), GB_OPTION_INPUT, "ARTIFACT",
      "index the words and frequencies of gabbro weigh-words in the place of the passages (DeepCT)"},
+    {"expansions", GB_OPTION_TEXT, FIELD(expansions), GB_OPTION_INPUT, "FILE",
+     "texts to append to queries, lines of {\"_id\": \"q1\", \"text\": \"...\"} (GAR)"},
     {"rm3", GB_OPTION_FLAG, FIELD(rm3), 0, NULL,
      "search again with terms of the first passages (RM3)"},
     {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), 0, NULL,
@@ -31,7 +33,7 @@ bool gb_bm25_settings_plain(const gb_bm25_settings *s)
 {
     const gb_bm25_settings plain = GB_BM25_SETTINGS;
     return s->k1 == plain.k1 && s->b == plain.b && !s->per_passage && !s->generated &&
-           !s->weights && !s->rm3 && s->repetitions == plain.repetitions &&
+           !s->weights && !s->expansions && !s->rm3 && s->repetitions == plain.repetitions &&
            s->feedback.passages == plain.feedback.passages &&
            s->feedback.terms == plain.feedback.terms &&
            s->feedback.original == plain.feedback.original;

@@ -53,6 +53,13 @@ bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const
         ranker->retriever = gb_retriever_of(maker, model, tokens, sparse, "passages", status);
         return ranker->retriever;
     }
+    gb_collection *c = ranker->collection;
+    if (bm25->expansions &&
+        (!(ranker->queries = gb_names_from_row_file(c->query_ids, status)) ||
+         !(ranker->expansions = gb_expansions_read(bm25->expansions, ranker->queries,
+                                                   (uint32_t)gb_row_file_count(c->query_ids),
+                                                   gb_collection_query, c, status))))
+        return false;
     if (gb_bm25_settings_use(bm25, ranker->collection, status))
         ranker->bm25 = gb_bm25_of_settings(ranker->collection, bm25, status);
     if (ranker->bm25)
@@ -65,17 +72,20 @@ void gb_ranker_close(gb_ranker *ranker)
 {
     gb_retriever_close(ranker->retriever);
     gb_bm25_destroy(ranker->bm25);
+    gb_expansions_destroy(ranker->expansions);
+    gb_names_destroy(ranker->queries);
     *ranker = (gb_ranker){0};
 }
 
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,
              gb_run *run, gb_status *status)
 {
-    const gb_bm25_queries texts = {.rows = queries,
-                                   .count = count,
-                                   .text = gb_collection_query,
-                                   .ctx = ranker->collection,
-                                   .depth = depth};
+    const gb_bm25_queries texts = {
+        .rows = queries,
+        .count = count,
+        .text = ranker->expansions ? gb_expansions_text : gb_collection_query,
+        .ctx = ranker->expansions ? (const void *)ranker->expansions : ranker->collection,
+        .depth = depth};
     if (ranker->bm25)
         return gb_bm25_run(ranker->bm25, &texts, run, status);
     const gb_encode_rows rows = {.tokens = gb_retriever_tokens(ranker->retriever)->queries,

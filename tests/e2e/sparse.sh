@@ -102,6 +102,24 @@ plain=$(made bm25-run --collection "$collection" --split test)
 same=$(made bm25-run --collection "$collection" --split test --term-weights counted)
 expect "counted words give BM25's own ranking" cmp "$plain/run.trec" "$same/run.trec"
 
+# ---- longer queries --------------------------------------------------------------------------------
+
+# q0 asks for stone; with "moss" and "wind" behind it, it finds what the whole text finds.
+printf '{"_id": "q0", "text": "moss"}\n{"_id": "q0", "text": "wind"}\n' >expansions.jsonl
+printf 'q0\tstone or stone moss wind\n' >whole.tsv
+expanded=$(made bm25-run --collection "$collection" --split test --expansions expansions.jsonl)
+"$gabbro" bm25 --collection "$collection" --queries whole.tsv --run whole.trec --depth 200 >said 2>log
+names whole.trec >whole
+awk '$1 == "q0" { print $1, $3, $5 }' "$expanded/run.trec" >found
+expect "a query is searched with what is appended to it" cmp found whole
+awk '$1 != "q0"' "$plain/run.trec" >found
+awk '$1 != "q0"' "$expanded/run.trec" >others
+expect "and the others as they are" cmp found others
+printf 'q 0 a 1 9 x\nq 0 b 2 8 x\nq 0 c 3 7 x\n' >1.trec
+printf 'q 0 d 1 3 x\nq 0 a 2 2 x\nq 0 e 3 1 x\n' >2.trec
+"$gabbro" fuse 1.trec 2.trec --fusion turns --out turns.trec >said
+expect "two runs in turn" [ "$(awk '{ printf "%s %s ", $3, $5 }' turns.trec)" = "a 1 d 0.5 b 0.3333333333333333 c 0.25 e 0.2 " ]
+
 # shellcheck disable=SC2086
 parts=$(made $training --epochs 3 --flops-queries .01 --flops-passages .01 --micro-batch 3)
 expect "a batch in parts is trained" [ -f "$parts/model/model.safetensors" ]

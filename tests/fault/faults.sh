@@ -375,6 +375,12 @@ fault 3 "weights of other passages" 'words/vectors.jsonl:1: passage "nobody", no
 echo '{"id": "d0", "vector": {"stone": 1.5}}' >words/vectors.jsonl
 fault 3 "weights that are no frequencies" 'words/vectors.jsonl:1: the frequency of "stone"' \
     gabbro evaluate --bm25 --collection "$collection" --term-weights words
+echo '{"_id": "nobody", "text": "stone"}' >words/expansions.jsonl
+fault 3 "an expansion of no query" 'words/expansions.jsonl:1: there is no query "nobody"' \
+    gabbro evaluate --bm25 --collection "$collection" --expansions words/expansions.jsonl
+echo '{"_id": "nobody"}' >words/expansions.jsonl
+fault 3 "an expansion without a text" 'words/expansions.jsonl:1: no "_id", or no "text"' \
+    gabbro evaluate --bm25 --collection "$collection" --expansions words/expansions.jsonl
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
     $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
 small="$data --vocabulary $vocabulary --layers 1 --hidden 16 --heads 2 --ffn 16"

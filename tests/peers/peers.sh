@@ -88,6 +88,40 @@ late()
     esac
 }
 
+# Vectors of SPLADE and SPLADE-doc that were trained here, and what SparseEncoder makes of their folders.
+sparse_models()
+{
+    mkdir -p "$work/terms/qrels"
+    awk -v to="$work/terms" 'BEGIN {
+        split("stone river ice rain sand peak wind moss", word)
+        printf "query-id\tcorpus-id\tscore\n" >(to "/qrels/train.tsv")
+        for (i = 0; i < 120; i++)
+            printf "{\"_id\": \"d%d\", \"text\": \"%s %s, %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8],
+                word[1 + int(i / 5) % 8] >(to "/corpus.jsonl")
+        for (i = 0; i < 18; i++) {
+            printf "{\"_id\": \"q%d\", \"text\": \"%s or %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >(to "/queries.jsonl")
+            printf "q%d\td%d\t1\n", i, i >(to "/qrels/train.tsv")
+        }
+    }'
+    for option in "" --query-tokens; do
+        # shellcheck disable=SC2086 # lists of words
+        found=$(set -e
+            collection=$("$gabbro" collection --quiet --from "$work/terms")
+            vocabulary=$("$gabbro" vocabulary --quiet --collection "$collection" --size 100)
+            ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 16 --query-tokens 16)
+            data="--quiet --collection $collection --tokens $ids"
+            encoder=$("$gabbro" pretrain mlm $data --vocabulary "$vocabulary" --steps 20 --batch 8 --layers 2 --hidden 32 --heads 2 --ffn 64)
+            bm25=$("$gabbro" bm25-run --quiet --collection "$collection" --depth 10)
+            model=$("$gabbro" finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --batch 4 --negatives-per-query 1 --epochs 5 $option)
+            "$python" "$here/sparse.py" "$model/model" "$work/terms" "$("$gabbro" encode --model "$model" $data)/vectors.jsonl" \
+                "$("$gabbro" encode --model "$model" $data --split train)/vectors.jsonl") 2>"$work/log"
+        case $? in
+        77) skipped "sparse.py: $found" ;;
+        *) trust "own model of sparse vectors${option:+, $option}: gabbro encode" "SparseEncoder" "$found" 1e-5 ;;
+        esac
+    done
+}
+
 make_golden()
 {
     mkdir -p "$work/golden/bert" "$work/golden/cross" "$work/batches" &&
@@ -310,6 +344,7 @@ script measures "$gabbro"
 regenerate
 sparse
 late
+sparse_models
 own_model
 cross_encoders
 two_towers
