@@ -146,7 +146,7 @@ typedef struct gb_training_batch {
     uint32_t per_query; /* P: passages of a query */
     uint32_t texts;     /* Q + Q P, or Q P pairs */
     bool pairs;         /* texts are pairs */
-    gb_batch packed;    /* them */
+    gb_batch tokens;    /* theirs */
     uint32_t *rows;     /* [Q + Q P] rows of the collection: queries, then passages */
     float *teacher;     /* [Q][columns], the scores of the teacher, NAN where it has none; NULL
                            without one. Columns: Q P passages, or of a batch of pairs P */
@@ -238,11 +238,11 @@ typedef struct gb_scoring {
                   float *values, gb_status *status);
     /* Appends a text to a batch. NULL: [CLS] ids [SEP], cut at the longest of its kind. */
     bool (*add_text)(void *self, gb_text_kind kind, const uint32_t *ids, size_t length,
-                     gb_batch *packed, gb_status *status);
+                     gb_batch *batch, gb_status *status);
     /* Appends a query with a passage. If it is there, batches are of pairs: represent makes one
      * vector of each pair, and compare gets passages alone, [Q P, width], and gives [Q, P]. */
     bool (*add_pair)(void *self, const uint32_t *query, size_t query_length,
-                     const uint32_t *passage, size_t passage_length, gb_batch *packed,
+                     const uint32_t *passage, size_t passage_length, gb_batch *batch,
                      gb_status *status);
     /* Declares a batch of the texts. NULL: gb_batch_declare. */
     gb_batch_inputs (*inputs)(void *self, gb_builder *builder, uint32_t rows, uint32_t texts,

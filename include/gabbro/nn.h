@@ -1,4 +1,4 @@
-/* Models module: BERT encoders, heads and decoders on a tape; packed batches; the training loop;
+/* Models module: BERT encoders, heads and decoders on a tape; batches; the training loop;
  * checkpoints as Hugging Face folders; encoding. Stands on ops and folder. */
 #ifndef GABBRO_NN_H
 #define GABBRO_NN_H
@@ -9,7 +9,7 @@
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
 
-/* ---- packed batches ---- */
+/* ---- batches ---- */
 
 /* The ids of a text, without specials. */
 typedef struct gb_token_text {
@@ -36,18 +36,18 @@ typedef struct gb_batch {
     size_t id_capacity, position_capacity, label_capacity, start_capacity, second_capacity; /*
                             allocated */
 } gb_batch;
-void gb_batch_reset(gb_batch *packed);
-void gb_batch_free(gb_batch *packed);
+void gb_batch_reset(gb_batch *batch);
+void gb_batch_free(gb_batch *batch);
 /* Append a sequence of `length` rows, from *first on: positions from 0, no labels; ids are left to
  * the caller. */
-bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_status *status);
+bool gb_batch_reserve(gb_batch *batch, size_t length, uint32_t *first, gb_status *status);
 /* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
-bool gb_batch_add(gb_batch *packed, const gb_special_ids *specials, const uint32_t *ids,
+bool gb_batch_add(gb_batch *batch, const gb_special_ids *specials, const uint32_t *ids,
                   const int32_t *labels, size_t length, uint32_t max_length, gb_status *status);
 /* Append the pair [CLS] query [SEP] passage [SEP]. A pair of more than max_length tokens, three
  * specials included, loses them at the end of its longer text, and of both where they are equally
  * long (transformers' "longest_first"). max_length is at least 3. */
-bool gb_batch_add_pair(gb_batch *packed, const gb_special_ids *specials, gb_token_text query,
+bool gb_batch_add_pair(gb_batch *batch, const gb_special_ids *specials, gb_token_text query,
                        gb_token_text passage, uint32_t max_length, gb_status *status);
 /* Sequences [first, first + count) of `whole` as a batch of their own, with its row0. */
 bool gb_batch_slice(const gb_batch *whole, uint32_t first, uint32_t count, gb_batch *part,
@@ -73,7 +73,7 @@ typedef struct gb_padding {
     uint64_t computed; /* with those that fill buckets up */
 } gb_padding;
 
-/* The inputs of one packed batch on a tape. */
+/* The inputs of one batch on a tape. */
 typedef struct gb_batch_inputs {
     gb_tensor ids;            /* u32 [1, rows] */
     gb_tensor positions;      /* u32 [1, rows] */

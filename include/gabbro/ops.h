@@ -47,7 +47,7 @@ typedef enum gb_mask_kind {
     GB_MASK_BITS
 } gb_mask_kind;
 
-/* Sequences packed one behind the other in the rows of a tensor. Input u32 [1, 4 + sequences + 1]:
+/* Sequences batch one behind the other in the rows of a tensor. Input u32 [1, 4 + sequences + 1]:
  * seed low, seed high, step (for dropout), then, of a part of a batch, the row of the whole batch
  * that row 0 is (else 0), then the first row of each sequence and the end. */
 gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences);

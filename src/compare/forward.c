@@ -61,7 +61,7 @@ static gb_tensor pooled(const forward *f, gb_builder *net, gb_pooling kind, gb_t
 {
     const gb_pooling_params how = {
         .kind = kind, .texts = f->texts, .rows = f->rows, .max_length = f->max_length};
-    gb_pooling_inputs in = gb_pooling_declare(net, &how, &f->packed);
+    gb_pooling_inputs in = gb_pooling_declare(net, &how, &f->batch);
     return gb_pooling_apply(net, x, &in);
 }
 
@@ -72,7 +72,7 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     const forward_model *m = f->model;
     const gb_bert *bert = &m->bert;
     gb_builder net = gb_builder_forward(tape, &m->config, f->max_length);
-    gb_batch_inputs in = gb_batch_declare(&net, &m->config, f->rows, f->texts, &f->packed, 0);
+    gb_batch_inputs in = gb_batch_declare(&net, &m->config, f->rows, f->texts, &f->batch, 0);
     gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
     for (uint32_t l = 0; l < m->config.layers; l++)
         x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
@@ -80,7 +80,7 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     f->mean = pooled(f, &net, GB_POOLING_MEAN, x);
     f->sentence =
         m->sentence.pooling == GB_POOLING_TERMS
-            ? gb_bert_term_weights(&net, bert, x, gb_texts_declare(&net, f->texts, &f->packed))
+            ? gb_bert_term_weights(&net, bert, x, gb_texts_declare(&net, f->texts, &f->batch))
             : gb_sentence_vectors(&net, bert, m->sentence.normalize,
                                   m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
     f->logits = f->with_logits ? head(bert, &net, x) : GB_NO_TENSOR;
@@ -118,9 +118,9 @@ void compare_forward_free(forward *f)
     *f = (forward){0};
 }
 
-bool compare_forward_run(forward *f, const gb_batch *packed, uint64_t *ticket, gb_status *status)
+bool compare_forward_run(forward *f, const gb_batch *batch, uint64_t *ticket, gb_status *status)
 {
-    f->packed = *packed;
+    f->batch = *batch;
     return gb_executable_submit(f->exec, 0, ticket, status);
 }
 
@@ -178,7 +178,7 @@ static bool compare_output(const forward *f, gb_reference *reference, uint64_t t
     return got != NULL;
 }
 
-bool compare_forward_compare(forward *f, const gb_batch *packed, uint64_t ticket, double *worst,
+bool compare_forward_compare(forward *f, const gb_batch *batch, uint64_t ticket, double *worst,
                              gb_status *status)
 {
     uint32_t layers = f->model->config.layers;
@@ -189,12 +189,12 @@ bool compare_forward_compare(forward *f, const gb_batch *packed, uint64_t ticket
     if (ok)
         gb_reference_run(reference);
     for (uint32_t l = 0; ok && l <= layers; l++)
-        ok = compare_output(f, reference, ticket, f->hidden[l], packed->rows, worst, status);
-    ok = ok && compare_output(f, reference, ticket, f->first, packed->count, worst, status) &&
-         compare_output(f, reference, ticket, f->mean, packed->count, worst, status) &&
-         compare_output(f, reference, ticket, f->sentence, packed->count, worst, status) &&
+        ok = compare_output(f, reference, ticket, f->hidden[l], batch->rows, worst, status);
+    ok = ok && compare_output(f, reference, ticket, f->first, batch->count, worst, status) &&
+         compare_output(f, reference, ticket, f->mean, batch->count, worst, status) &&
+         compare_output(f, reference, ticket, f->sentence, batch->count, worst, status) &&
          (f->logits == GB_NO_TENSOR ||
-          compare_output(f, reference, ticket, f->logits, packed->rows, worst, status));
+          compare_output(f, reference, ticket, f->logits, batch->rows, worst, status));
     gb_reference_destroy(reference);
     return ok;
 }

@@ -24,7 +24,7 @@ gb_state *compare_forward_state(const forward_model *model, gb_device *device, g
 typedef struct forward {
     const forward_model *model; /* borrowed */
     gb_executable *exec;        /* the program */
-    gb_batch packed;            /* texts of the run; their arrays are the caller's */
+    gb_batch batch;             /* texts of the run; their arrays are the caller's */
     gb_tensor *hidden;          /* [layers + 1] states of the embeddings and of every layer */
     gb_tensor first, mean;      /* [texts, H] of the last layer */
     gb_tensor sentence;         /* [texts, H] pooled, projected and scaled as the folder says */
@@ -39,10 +39,10 @@ bool compare_forward_make(forward *f, const forward_model *model, gb_state *stat
                           uint32_t texts, uint32_t max_length, bool logits, gb_status *status);
 void compare_forward_free(forward *f);
 /* Run a batch of exactly f->texts texts. */
-bool compare_forward_run(forward *f, const gb_batch *packed, uint64_t *ticket, gb_status *status);
+bool compare_forward_run(forward *f, const gb_batch *batch, uint64_t *ticket, gb_status *status);
 /* The same batch once more in float64; the worst difference of any output of the batch's rows or
  * texts, relative to the largest value of that output. */
-bool compare_forward_compare(forward *f, const gb_batch *packed, uint64_t ticket, double *worst,
+bool compare_forward_compare(forward *f, const gb_batch *batch, uint64_t ticket, double *worst,
                              gb_status *status);
 
 /* Largest difference of got [rows, ld] from wanted [rows, cols], and the largest magnitude there;

@@ -28,13 +28,13 @@ void compare_tokenizing_close(tokenizing *t)
     *t = (tokenizing){0};
 }
 
-bool compare_tokenizing_add(const tokenizing *t, gb_batch *packed, const char *text, size_t length,
+bool compare_tokenizing_add(const tokenizing *t, gb_batch *batch, const char *text, size_t length,
                             uint32_t max_length, gb_status *status)
 {
     gb_ids ids = {0};
     gb_special_ids specials = gb_vocab_specials(t->vocab);
     bool ok = gb_tokenize(t->tokenizer, text, length, &ids, status) &&
-              gb_batch_add(packed, &specials, ids.data, NULL, ids.count, max_length, status);
+              gb_batch_add(batch, &specials, ids.data, NULL, ids.count, max_length, status);
     free(ids.data);
     return ok;
 }
@@ -149,11 +149,11 @@ static int32_t id_at(const golden *g, uint64_t text, uint32_t column)
     return column < g->max_length ? id : -1;
 }
 
-/* Append text number g->done + packed->count, by its ids in the file. */
-static bool add_ids(golden *g, gb_batch *packed, gb_status *status)
+/* Append text number g->done + batch->count, by its ids in the file. */
+static bool add_ids(golden *g, gb_batch *batch, gb_status *status)
 {
     gb_special_ids specials = gb_vocab_specials(g->v->tokens.vocab);
-    uint64_t text = g->done + packed->count;
+    uint64_t text = g->done + batch->count;
     uint32_t length = 0, *ids = gb_alloc(g->max_length, sizeof *ids, status);
     if (!ids)
         return false;
@@ -164,38 +164,38 @@ static bool add_ids(golden *g, gb_batch *packed, gb_status *status)
     }
     bool sound = length >= 2 && ids[0] == specials.cls && ids[length - 1] == specials.sep;
     bool ok =
-        sound ? gb_batch_add(packed, &specials, ids + 1, NULL, length - 2, g->max_length, status)
+        sound ? gb_batch_add(batch, &specials, ids + 1, NULL, length - 2, g->max_length, status)
               : fail_form(g, "ids", "[CLS] ... [SEP] of the model's tokens in every row", status);
     free(ids);
     return ok;
 }
 
 /* The same by its text; tokens that are not those of the file are counted. */
-static bool add_text(golden *g, gb_batch *packed, gb_status *status)
+static bool add_text(golden *g, gb_batch *batch, gb_status *status)
 {
-    uint64_t text = g->done + packed->count;
+    uint64_t text = g->done + batch->count;
     const char *end =
         memchr(g->at, '\n', (size_t)((const char *)g->text->data + g->text->bytes - g->at));
-    if (!compare_tokenizing_add(&g->v->tokens, packed, g->at, (size_t)(end - g->at), g->max_length,
+    if (!compare_tokenizing_add(&g->v->tokens, batch, g->at, (size_t)(end - g->at), g->max_length,
                                 status))
         return false;
     g->at = end + 1;
     if (!g->ids)
         return true;
-    uint32_t first = packed->starts[packed->count - 1], length = packed->rows - first;
+    uint32_t first = batch->starts[batch->count - 1], length = batch->rows - first;
     bool same = length == g->max_length || id_at(g, text, length) < 0;
     for (uint32_t i = 0; same && i < length; i++)
-        same = (uint32_t)id_at(g, text, i) == packed->ids[first + i];
+        same = (uint32_t)id_at(g, text, i) == batch->ids[first + i];
     g->other_ids += !same;
     return true;
 }
 
-static bool next_batch(golden *g, gb_batch *packed, gb_status *status)
+static bool next_batch(golden *g, gb_batch *batch, gb_status *status)
 {
-    gb_batch_reset(packed);
-    while (g->done + packed->count < g->texts && packed->count < BATCH_TEXTS &&
-           (packed->count == 0 || packed->rows + g->max_length <= BATCH_ROWS))
-        if (!(g->text ? add_text(g, packed, status) : add_ids(g, packed, status)))
+    gb_batch_reset(batch);
+    while (g->done + batch->count < g->texts && batch->count < BATCH_TEXTS &&
+           (batch->count == 0 || batch->rows + g->max_length <= BATCH_ROWS))
+        if (!(g->text ? add_text(g, batch, status) : add_ids(g, batch, status)))
             return false;
     return true;
 }
@@ -210,7 +210,7 @@ static gb_tensor tensor_of(const golden *g, const forward *f, uint32_t k)
     return k <= layers ? f->hidden[k] : others[k - layers - 1];
 }
 
-static bool compare_batch(golden *g, const forward *f, const gb_batch *packed, uint64_t ticket,
+static bool compare_batch(golden *g, const forward *f, const gb_batch *batch, uint64_t ticket,
                           gb_status *status)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -218,7 +218,7 @@ static bool compare_batch(golden *g, const forward *f, const gb_batch *packed, u
         gb_tensor tensor = tensor_of(g, f, i);
         if (!k->stored || tensor == GB_NO_TENSOR)
             continue;
-        uint32_t rows = k->of_tokens ? packed->rows : packed->count;
+        uint32_t rows = k->of_tokens ? batch->rows : batch->count;
         uint64_t first = k->of_tokens ? g->tokens : g->done;
         if (first + rows > k->stored->shape[0])
             return fail_form(g, k->name, "one row for every token", status);
@@ -234,21 +234,21 @@ static bool compare_batch(golden *g, const forward *f, const gb_batch *packed, u
 
 static bool run_batches(golden *g, gb_status *status)
 {
-    gb_batch packed = {0};
+    gb_batch batch = {0};
     bool ok = true, logits = g->kinds[g->count - 1].stored != NULL;
     while (ok && g->done < g->texts) {
         forward f = {0};
         uint64_t ticket;
-        ok = next_batch(g, &packed, status) &&
-             compare_forward_make(&f, g->model, g->v->state, packed.rows, packed.count,
-                                  g->max_length, logits, status) &&
-             compare_forward_run(&f, &packed, &ticket, status) &&
-             compare_batch(g, &f, &packed, ticket, status);
+        ok = next_batch(g, &batch, status) &&
+             compare_forward_make(&f, g->model, g->v->state, batch.rows, batch.count, g->max_length,
+                                  logits, status) &&
+             compare_forward_run(&f, &batch, &ticket, status) &&
+             compare_batch(g, &f, &batch, ticket, status);
         compare_forward_free(&f);
-        g->done += packed.count;
-        g->tokens += packed.rows;
+        g->done += batch.count;
+        g->tokens += batch.rows;
     }
-    gb_batch_free(&packed);
+    gb_batch_free(&batch);
     return ok;
 }
 

@@ -126,27 +126,27 @@ static bool probe(verification *v, gb_status *status)
     const forward_model *m = &v->model;
     uint32_t max_length =
         m->sentence.max_length < PROBE_TOKENS ? m->sentence.max_length : PROBE_TOKENS;
-    gb_batch packed = {0};
+    gb_batch batch = {0};
     forward f = {0};
     uint64_t ticket;
     double worst = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < COUNT; i++)
-        ok = compare_tokenizing_add(&v->tokens, &packed, texts[i], strlen(texts[i]), max_length,
+        ok = compare_tokenizing_add(&v->tokens, &batch, texts[i], strlen(texts[i]), max_length,
                                     status);
-    bool logits = m->bert.head && (uint64_t)packed.rows * m->config.vocab_size < 1u << 23;
+    bool logits = m->bert.head && (uint64_t)batch.rows * m->config.vocab_size < 1u << 23;
     ok = ok &&
-         compare_forward_make(&f, m, v->state, packed.rows, COUNT, max_length, logits, status) &&
-         compare_forward_run(&f, &packed, &ticket, status) &&
-         compare_forward_compare(&f, &packed, ticket, &worst, status);
+         compare_forward_make(&f, m, v->state, batch.rows, COUNT, max_length, logits, status) &&
+         compare_forward_run(&f, &batch, &ticket, status) &&
+         compare_forward_compare(&f, &batch, ticket, &worst, status);
     if (ok) {
         fprintf(v->params->out,
                 "  %-12s %u texts of %u tokens: states of every layer, pooled vectors%s\n",
-                "forward", COUNT, packed.rows, logits ? ", logits" : "");
+                "forward", COUNT, batch.rows, logits ? ", logits" : "");
         compare_verify_measured(v, "forward pass", "float64", worst, FORWARD_BOUND);
     }
     compare_forward_free(&f);
-    gb_batch_free(&packed);
+    gb_batch_free(&batch);
     return ok;
 }
 

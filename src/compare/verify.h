@@ -15,7 +15,7 @@ typedef struct tokenizing {
 bool compare_tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status);
 void compare_tokenizing_close(tokenizing *t);
 /* Append a text to a batch, cut at `longest` tokens with [CLS] and [SEP]. */
-bool compare_tokenizing_add(const tokenizing *t, gb_batch *packed, const char *text, size_t length,
+bool compare_tokenizing_add(const tokenizing *t, gb_batch *batch, const char *text, size_t length,
                             uint32_t max_length, gb_status *status);
 
 /* A model being checked. */

@@ -78,9 +78,9 @@ static bool add_text(finetune_drawer *d, gb_text_kind kind, uint32_t row, gb_sta
     const gb_tokens *tokens = d->data.tokens;
     const uint32_t *ids = gb_row_file_row(query ? tokens->queries : tokens->passages, row, &length);
     if (d->scoring->add_text)
-        return d->scoring->add_text(d->scoring_self, kind, ids, length, &d->batch.packed, status);
+        return d->scoring->add_text(d->scoring_self, kind, ids, length, &d->batch.tokens, status);
     uint32_t max_length = query ? d->params->max_query_length : d->params->max_passage_length;
-    return gb_batch_add(&d->batch.packed, &d->specials, ids, NULL, length, max_length, status);
+    return gb_batch_add(&d->batch.tokens, &d->specials, ids, NULL, length, max_length, status);
 }
 
 static bool add_pair(finetune_drawer *d, uint32_t query, uint32_t passage, gb_status *status)
@@ -89,7 +89,7 @@ static bool add_pair(finetune_drawer *d, uint32_t query, uint32_t passage, gb_st
     const uint32_t *q = gb_row_file_row(d->data.tokens->queries, query, &query_length);
     const uint32_t *p = gb_row_file_row(d->data.tokens->passages, passage, &passage_length);
     return d->scoring->add_pair(d->scoring_self, q, query_length, p, passage_length,
-                                &d->batch.packed, status);
+                                &d->batch.tokens, status);
 }
 
 static bool pack(finetune_drawer *d, gb_status *status)
@@ -98,7 +98,7 @@ static bool pack(finetune_drawer *d, gb_status *status)
     const uint32_t *passages = b->rows + b->queries;
     uint32_t count = b->queries * b->per_query;
     bool ok = true;
-    gb_batch_reset(&b->packed);
+    gb_batch_reset(&b->tokens);
     for (uint32_t i = 0; ok && !b->pairs && i < b->queries; i++)
         ok = add_text(d, GB_TEXT_QUERY, b->rows[i], status);
     for (uint32_t i = 0; ok && i < count; i++)
@@ -214,7 +214,7 @@ void finetune_drawer_free(finetune_drawer *d)
 {
     gb_epochs_free(&d->order);
     finetune_topics_free(&d->topics);
-    gb_batch_free(&d->batch.packed);
+    gb_batch_free(&d->batch.tokens);
     free(d->batch.rows);
     free(d->batch.teacher);
     free(d->batch.exclude);

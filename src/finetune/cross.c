@@ -13,7 +13,7 @@ typedef struct cross {
     const gb_bert *bert;        /* model */
     const gb_pair_head *head;   /* and its head */
     gb_epochs order;            /* of the queries */
-    gb_batch packed;            /* pairs, those of a query together, its positive first */
+    gb_batch batch;             /* pairs, those of a query together, its positive first */
     gb_batch part;              /* a copy of some of them */
     gb_batch now;               /* those that run; the arrays are of one of both */
     gb_selected_rows read;      /* their first rows */
@@ -34,7 +34,7 @@ static uint32_t pairs_per_query(const cross *c)
 static bool add_pair(cross *c, uint32_t query, uint32_t passage, gb_status *status)
 {
     const gb_cross_params *p = &c->params;
-    return gb_batch_add_pair(&c->packed, &c->specials,
+    return gb_batch_add_pair(&c->batch, &c->specials,
                              gb_token_text_of(c->tokens->queries, query, p->max_query_length),
                              gb_token_text_of(c->tokens->passages, passage, p->max_passage_length),
                              p->max_length, status);
@@ -60,7 +60,7 @@ static bool add_query(cross *c, const gb_training_query *q, uint32_t epoch, gb_s
 static void size(const void *self, uint32_t first, uint32_t queries, gb_bucket *bucket)
 {
     const cross *c = self;
-    const uint32_t *starts = c->packed.starts + (size_t)first * pairs_per_query(c);
+    const uint32_t *starts = c->batch.starts + (size_t)first * pairs_per_query(c);
     bucket->size[0] = gb_bucket_rows(starts[queries * pairs_per_query(c)] - starts[0]);
 }
 
@@ -74,14 +74,14 @@ static bool set_now(cross *c, const gb_batch *pairs, gb_status *status)
 static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     cross *c = self;
-    gb_batch_reset(&c->packed);
+    gb_batch_reset(&c->batch);
     for (uint32_t i = 0; i < c->params.batch; i++) {
         uint32_t at = gb_epochs_at(&c->order, (uint64_t)step * c->params.batch + i);
         if (!add_query(c, &c->set->queries[at], c->order.epoch, status))
             return false;
     }
     size(c, 0, c->params.batch, bucket);
-    return set_now(c, &c->packed, status);
+    return set_now(c, &c->batch, status);
 }
 
 static uint32_t count(const void *self)
@@ -93,7 +93,7 @@ static bool take(void *self, uint32_t first, uint32_t queries, gb_status *status
 {
     cross *c = self;
     uint32_t each = pairs_per_query(c);
-    return gb_batch_slice(&c->packed, first * each, queries * each, &c->part, status) &&
+    return gb_batch_slice(&c->batch, first * each, queries * each, &c->part, status) &&
            set_now(c, &c->part, status);
 }
 
@@ -246,7 +246,7 @@ void gb_cross_destroy(void *self)
     cross *c = self;
     if (!c)
         return;
-    gb_batch_free(&c->packed);
+    gb_batch_free(&c->batch);
     gb_batch_free(&c->part);
     gb_selected_rows_free(&c->read);
     gb_epochs_free(&c->order);

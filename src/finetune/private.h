@@ -24,7 +24,7 @@ uint32_t finetune_topics_at(finetune_topics *topics, uint64_t index);
 typedef struct finetune_drawer {
     const gb_finetune_params *params; /* settings */
     gb_finetune_data data;            /* what is drawn from */
-    const gb_scoring *scoring;        /* how texts are packed */
+    const gb_scoring *scoring;        /* how texts become a batch */
     void *scoring_self;               /* its own data */
     gb_special_ids specials;          /* ids around texts */
     gb_epochs order;                  /* of the queries */

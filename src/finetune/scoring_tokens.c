@@ -137,10 +137,10 @@ static gb_late_side side_of(gb_text_kind kind)
 }
 
 static bool add_text(void *self, gb_text_kind kind, const uint32_t *ids, size_t length,
-                     gb_batch *packed, gb_status *status)
+                     gb_batch *batch, gb_status *status)
 {
     const tokens *t = self;
-    return gb_late_add(&t->late, side_of(kind), ids, length, packed, status);
+    return gb_late_add(&t->late, side_of(kind), ids, length, batch, status);
 }
 
 static gb_batch_inputs inputs(void *self, gb_builder *builder, uint32_t rows, uint32_t texts,

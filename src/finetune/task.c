@@ -58,7 +58,7 @@ static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bu
     for (uint32_t t = 0; t < f->tower_count; t++) {
         uint32_t from = first, count = texts;
         range_of(f, (int)t, &from, &count);
-        const uint32_t *starts = f->drawer.batch.packed.starts + from;
+        const uint32_t *starts = f->drawer.batch.tokens.starts + from;
         uint32_t rows = gb_bucket_rows(count ? starts[count] - starts[0] : 1);
         bucket->size[2 * t] = rows;
         bucket->size[2 * t + 1] =
@@ -84,7 +84,7 @@ static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
         uint32_t from = first, count = texts;
         range_of(f, (int)t, &from, &count);
         f->first_passage = t == QUERIES ? count : 0;
-        ok = gb_batch_slice(&f->drawer.batch.packed, from, count, &tower->part, status) &&
+        ok = gb_batch_slice(&f->drawer.batch.tokens, from, count, &tower->part, status) &&
              set_now(f, tower, &tower->part, status);
     }
     return ok;
@@ -97,7 +97,7 @@ static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *stat
         return false;
     size(f, 0, f->drawer.batch.texts, bucket);
     return f->tower_count == 2 ? take(f, 0, f->drawer.batch.texts, status)
-                               : set_now(f, f->towers, &f->drawer.batch.packed, status);
+                               : set_now(f, f->towers, &f->drawer.batch.tokens, status);
 }
 
 /* ---- parts: texts, queries and passages alike ---- */
@@ -116,7 +116,7 @@ static gb_side side_of(const finetune *f, gb_text_kind kind, bool padded)
     bool queries = kind == GB_TEXT_QUERY;
     uint32_t first = queries || b->pairs ? 0 : b->queries;
     return (gb_side){.vectors = GB_NO_TENSOR,
-                     .batch = &b->packed,
+                     .batch = &b->tokens,
                      .first = first,
                      .texts = queries ? b->queries : b->texts - first,
                      .kind = kind,

@@ -1,4 +1,4 @@
-/* Vectors of the tokens of many texts, in packed batches. */
+/* Vectors of the tokens of many texts, in batches. */
 #include <gabbro/late.h>
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct gb_late_encoder {
     gb_executable *exec;         /* forward pass */
     uint32_t max_rows;           /* of a batch */
     gb_tensor tokens, cls;       /* [max_rows, width]; of COIL [BATCH_SEQUENCES, H] */
-    gb_batch packed;             /* batch being filled */
+    gb_batch batch;              /* batch being filled */
     late_batch filling;          /* its tokens */
     late_batch running;          /* those of the batch before it */
     uint32_t *tags;              /* scratch [max_rows] */
@@ -45,14 +45,14 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
         gb_builder_forward(tape, &bert->config, gb_late_longest(e->how.late, e->how.side));
     builder.padding = &e->padding;
     gb_batch_inputs in = gb_late_batch_declare(&builder, &bert->config, e->how.late, e->max_rows,
-                                               BATCH_SEQUENCES, &e->packed, 0);
+                                               BATCH_SEQUENCES, &e->batch, 0);
     gb_tensor h = gb_bert_encode(&builder, bert, &in, 0, NULL);
     e->tokens = gb_late_vectors(&builder, e->how.late, h);
     gb_tape_output(tape, e->tokens);
     e->cls = GB_NO_TENSOR;
     if (has_whole(e)) {
         gb_selection first =
-            gb_first_rows_declare(&builder, BATCH_SEQUENCES, e->max_rows, &e->packed, 0);
+            gb_first_rows_declare(&builder, BATCH_SEQUENCES, e->max_rows, &e->batch, 0);
         e->cls = gb_selection_gather(&builder, h, &first);
         gb_tape_output(tape, e->cls);
     }
@@ -98,7 +98,7 @@ static bool flush(encoder *e, gb_status *status)
     e->running = e->filling;
     e->filling = free_one;
     e->filling.texts = e->filling.kept = 0;
-    gb_batch_reset(&e->packed);
+    gb_batch_reset(&e->batch);
     return true;
 }
 
@@ -107,15 +107,15 @@ static bool add_text(encoder *e, const gb_encode_rows *texts, uint32_t index, gb
     size_t length;
     const uint32_t *ids = gb_encode_text(texts, index, &length);
     uint32_t longest = gb_late_longest(e->how.late, e->how.side);
-    if ((e->packed.rows + longest > e->max_rows || e->filling.texts == BATCH_SEQUENCES) &&
+    if ((e->batch.rows + longest > e->max_rows || e->filling.texts == BATCH_SEQUENCES) &&
         !flush(e, status))
         return false;
-    uint32_t first = e->packed.rows;
-    if (!gb_late_add(e->how.late, e->how.side, ids, length, &e->packed, status))
+    uint32_t first = e->batch.rows;
+    if (!gb_late_add(e->how.late, e->how.side, ids, length, &e->batch, status))
         return false;
     late_batch *b = &e->filling;
-    uint32_t rows = e->packed.rows - first;
-    gb_late_tags(e->how.late, e->how.side, e->packed.ids + first, rows, e->tags);
+    uint32_t rows = e->batch.rows - first;
+    gb_late_tags(e->how.late, e->how.side, e->batch.ids + first, rows, e->tags);
     for (uint32_t r = 0; r < rows; r++) {
         if (e->tags[r] == GB_NO_ROW)
             continue;
@@ -134,7 +134,7 @@ bool gb_late_encoder_run(gb_late_encoder *e, const gb_encode_rows *texts, float 
     e->to_whole = whole;
     e->to_tags = tags;
     e->filling.texts = e->filling.kept = e->running.texts = 0;
-    gb_batch_reset(&e->packed);
+    gb_batch_reset(&e->batch);
     if (texts->label)
         gb_progress_begin(&progress, texts->label, "texts", texts->count, 0);
     for (uint32_t i = 0; i < texts->count; i++) {
@@ -193,7 +193,7 @@ void gb_late_encoder_destroy(gb_late_encoder *e)
     if (!e)
         return;
     gb_executable_destroy(e->exec);
-    gb_batch_free(&e->packed);
+    gb_batch_free(&e->batch);
     free(e->filling.rows);
     free(e->filling.tags);
     free(e->running.rows);

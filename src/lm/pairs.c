@@ -48,15 +48,15 @@ static uint32_t max_fillers(uint32_t rows, uint32_t max_length)
 }
 
 /* First row and number of rows of text s of a batch, or of one of those that fill it up. */
-static void span_of(const gb_batch *packed, const gb_lm_rows *in, uint32_t texts, uint32_t s,
+static void span_of(const gb_batch *batch, const gb_lm_rows *in, uint32_t texts, uint32_t s,
                     uint32_t span[2])
 {
     uint32_t end = in->rows;
     if (s < texts) {
-        span[0] = s < packed->count ? packed->starts[s] : packed->rows;
-        end = s < packed->count ? packed->starts[s + 1] : packed->rows;
+        span[0] = s < batch->count ? batch->starts[s] : batch->rows;
+        end = s < batch->count ? batch->starts[s + 1] : batch->rows;
     } else {
-        uint64_t first = packed->rows + (uint64_t)(s - texts) * in->max_length;
+        uint64_t first = batch->rows + (uint64_t)(s - texts) * in->max_length;
         span[0] = first < end ? (uint32_t)first : end;
         end = end - span[0] > in->max_length ? span[0] + in->max_length : end;
     }
@@ -65,21 +65,21 @@ static void span_of(const gb_batch *packed, const gb_lm_rows *in, uint32_t texts
 
 /* Behind the batch: the start token at place 0. */
 static bool fill_rows(gb_executable *exec, const gb_lm_rows *in, const gb_lm *lm,
-                      const gb_batch *packed, uint32_t texts, gb_status *status)
+                      const gb_batch *batch, uint32_t texts, gb_status *status)
 {
-    if (packed->rows > in->rows || packed->count > texts)
+    if (batch->rows > in->rows || batch->count > texts)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
-                       packed->rows, in->rows);
+                       batch->rows, in->rows);
     uint32_t *ids = gb_alloc(in->rows, sizeof *ids, status);
     uint32_t *positions = gb_alloc(in->rows, sizeof *positions, status);
     uint32_t *spans = gb_alloc((size_t)in->sequences * 4, sizeof *spans, status);
     bool ok = ids && positions && spans;
     for (uint32_t r = 0; ok && r < in->rows; r++) {
-        ids[r] = r < packed->rows ? packed->ids[r] : lm->config.start_id;
-        positions[r] = r < packed->rows ? packed->positions[r] : 0;
+        ids[r] = r < batch->rows ? batch->ids[r] : lm->config.start_id;
+        positions[r] = r < batch->rows ? batch->positions[r] : 0;
     }
     for (uint32_t s = 0; ok && s < in->sequences; s++) {
-        span_of(packed, in, texts, s, spans + (size_t)s * 4);
+        span_of(batch, in, texts, s, spans + (size_t)s * 4);
         memcpy(spans + (size_t)s * 4 + 2, spans + (size_t)s * 4, 2 * sizeof *spans);
     }
     ok = ok && gb_lm_rows_fill(exec, in, lm, ids, positions, spans, NULL, status);

@@ -1,69 +1,67 @@
 /* Packed batches: built on the host, declared on a tape, filled before a run. */
-#include "packed.h"
+#include "fill_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void gb_batch_reset(gb_batch *packed)
+void gb_batch_reset(gb_batch *batch)
 {
-    packed->rows = packed->count = packed->labelled = packed->row0 = 0;
+    batch->rows = batch->count = batch->labelled = batch->row0 = 0;
 }
 
-void gb_batch_free(gb_batch *packed)
+void gb_batch_free(gb_batch *batch)
 {
-    free(packed->ids);
-    free(packed->positions);
-    free(packed->labels);
-    free(packed->starts);
-    free(packed->seconds);
-    *packed = (gb_batch){0};
+    free(batch->ids);
+    free(batch->positions);
+    free(batch->labels);
+    free(batch->starts);
+    free(batch->seconds);
+    *batch = (gb_batch){0};
 }
 
 /* Room for so many tokens and sequences in all. */
-static bool make_room(gb_batch *packed, size_t rows, size_t count, gb_status *status)
+static bool make_room(gb_batch *batch, size_t rows, size_t count, gb_status *status)
 {
-    return gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) &&
-           gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
+    return gb_grow(&batch->ids, &batch->id_capacity, rows, sizeof *batch->ids, status) &&
+           gb_grow(&batch->positions, &batch->position_capacity, rows, sizeof *batch->positions,
                    status) &&
-           gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels,
+           gb_grow(&batch->labels, &batch->label_capacity, rows, sizeof *batch->labels, status) &&
+           gb_grow(&batch->starts, &batch->start_capacity, count + 1, sizeof *batch->starts,
                    status) &&
-           gb_grow(&packed->starts, &packed->start_capacity, count + 1, sizeof *packed->starts,
-                   status) &&
-           gb_grow(&packed->seconds, &packed->second_capacity, count, sizeof *packed->seconds,
-                   status);
+           gb_grow(&batch->seconds, &batch->second_capacity, count, sizeof *batch->seconds, status);
 }
 
-bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_status *status)
+bool gb_batch_reserve(gb_batch *batch, size_t length, uint32_t *first, gb_status *status)
 {
-    size_t rows = packed->rows + length;
-    if (!make_room(packed, rows, packed->count + 1, status))
+    size_t rows = batch->rows + length;
+    if (!make_room(batch, rows, batch->count + 1, status))
         return false;
-    *first = packed->rows;
+    *first = batch->rows;
     for (size_t i = 0; i < length; i++) {
-        packed->positions[*first + i] = (uint32_t)i;
-        packed->labels[*first + i] = GB_IGNORE;
+        batch->positions[*first + i] = (uint32_t)i;
+        batch->labels[*first + i] = GB_IGNORE;
     }
-    packed->starts[packed->count] = *first;
-    packed->rows = (uint32_t)rows;
-    packed->seconds[packed->count] = packed->rows;
-    packed->starts[++packed->count] = packed->rows;
+    batch->starts[batch->count] = *first;
+    batch->rows = (uint32_t)rows;
+    batch->seconds[batch->count] = batch->rows;
+    batch->starts[++batch->count] = batch->rows;
     return true;
 }
 
-bool gb_batch_add(gb_batch *packed, const gb_special_ids *specials, const uint32_t *ids,
+bool gb_batch_add(gb_batch *batch, const gb_special_ids *specials, const uint32_t *ids,
                   const int32_t *labels, size_t length, uint32_t max_length, gb_status *status)
 {
     if (length + 2 > max_length)
         length = max_length - 2;
     uint32_t first;
-    if (!gb_batch_reserve(packed, length + 2, &first, status))
+    if (!gb_batch_reserve(batch, length + 2, &first, status))
         return false;
-    packed->ids[first] = specials->cls;
-    packed->ids[first + length + 1] = specials->sep;
+    batch->ids[first] = specials->cls;
+    batch->ids[first + length + 1] = specials->sep;
     for (size_t i = 0; i < length; i++) {
-        packed->ids[first + 1 + i] = ids[i];
-        packed->labels[first + 1 + i] = labels ? labels[i] : GB_IGNORE;
-        packed->labelled += labels && labels[i] != GB_IGNORE;
+        batch->ids[first + 1 + i] = ids[i];
+        batch->labels[first + 1 + i] = labels ? labels[i] : GB_IGNORE;
+        batch->labelled += labels && labels[i] != GB_IGNORE;
     }
     return true;
 }

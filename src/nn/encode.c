@@ -1,4 +1,4 @@
-/* Vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
+/* Vectors of many texts, in batches; no text is padded, so none need be sorted. */
 #include <gabbro/nn.h>
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct gb_encoder {
     gb_executable *exec;   /* forward pass */
     uint32_t max_rows;     /* of a batch */
     gb_tensor vectors;     /* [BATCH_SEQUENCES, width] */
-    gb_batch packed;       /* batch being filled */
+    gb_batch batch;        /* batch being filled */
     gb_selected_rows read; /* first rows of its texts, where they become vectors */
     members filling;       /* its texts */
     members running;       /* those of the batch before it, which the device may work on */
@@ -42,12 +42,12 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
                   : BATCH_ROWS > max_length ? BATCH_ROWS
                                             : gb_bucket_rows(max_length);
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
+        gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->batch, 0);
     gb_tensor pooled;
     if (e->how.sentence.pooling == GB_POOLING_TERMS) {
         gb_tensor h = gb_bert_encode(&builder, bert, &in, 0, NULL);
         e->vectors = gb_bert_term_weights(&builder, bert, h,
-                                          gb_texts_declare(&builder, BATCH_SEQUENCES, &e->packed));
+                                          gb_texts_declare(&builder, BATCH_SEQUENCES, &e->batch));
         gb_tape_output(tape, e->vectors);
         return true;
     }
@@ -56,10 +56,10 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
                                        .texts = BATCH_SEQUENCES,
                                        .rows = e->max_rows,
                                        .max_length = max_length};
-        gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->packed);
+        gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->batch);
         pooled = gb_pooling_apply(&builder, gb_bert_encode(&builder, bert, &in, 0, NULL), &pooling);
     } else {
-        gb_selected_rows_declare(&builder, &in, BATCH_SEQUENCES, &e->packed, &e->read);
+        gb_selected_rows_declare(&builder, &in, BATCH_SEQUENCES, &e->batch, &e->read);
         pooled = gb_bert_encode_rows(&builder, bert, &in);
     }
     e->vectors = gb_sentence_vectors(&builder, bert, e->how.sentence.normalize, pooled);
@@ -86,13 +86,13 @@ static bool flush(encoder *e, gb_status *status)
 {
     if (!e->filling.count)
         return true;
-    const gb_batch *packed = &e->packed;
-    if (!gb_selected_rows_list(&e->read, packed->starts, packed->count, NULL, 0, status) ||
+    const gb_batch *batch = &e->batch;
+    if (!gb_selected_rows_list(&e->read, batch->starts, batch->count, NULL, 0, status) ||
         !gb_executable_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
         return false;
     e->running = e->filling;
     e->filling.count = 0;
-    gb_batch_reset(&e->packed);
+    gb_batch_reset(&e->batch);
     return true;
 }
 
@@ -117,14 +117,14 @@ static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *statu
         size_t length;
         const uint32_t *ids = gb_encode_text(texts, i, &length);
         uint32_t tokens = length + 2 > max_length ? max_length : (uint32_t)length + 2;
-        bool full = e->packed.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
+        bool full = e->batch.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
         if (full && !flush(e, status))
             return false;
         if (gb_interrupted())
             return gb_fail(status, GB_INTERRUPTED, texts->label ? texts->label : "encode",
                            "run the same command again", "stopped");
         e->filling.texts[e->filling.count++] = i;
-        if (!gb_batch_add(&e->packed, &e->how.specials, ids, NULL, length, max_length, status))
+        if (!gb_batch_add(&e->batch, &e->how.specials, ids, NULL, length, max_length, status))
             return false;
         if (texts->label)
             gb_progress_update(&progress, i, NULL);
@@ -169,7 +169,7 @@ bool gb_encoder_each(gb_encoder *e, const gb_encode_rows *texts, gb_vector_fn *t
     e->take = take;
     e->ctx = ctx;
     e->filling.count = e->running.count = 0;
-    gb_batch_reset(&e->packed);
+    gb_batch_reset(&e->batch);
     return encode_all(e, texts, status);
 }
 
@@ -203,7 +203,7 @@ void gb_encoder_destroy(gb_encoder *e)
     if (!e)
         return;
     gb_executable_destroy(e->exec);
-    gb_batch_free(&e->packed);
+    gb_batch_free(&e->batch);
     gb_selected_rows_free(&e->read);
     free(e);
 }

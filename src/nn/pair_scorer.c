@@ -12,7 +12,7 @@ struct gb_pair_scorer {
     gb_executable *exec;       /* forward pass */
     uint32_t max_rows;         /* of a batch */
     gb_tensor scores;          /* [BATCH_PAIRS, 1] */
-    gb_batch packed;           /* batch being filled */
+    gb_batch batch;            /* batch being filled */
     gb_selected_rows read;     /* first rows of its pairs */
     gb_padding padding;        /* of all batches */
     uint64_t ticket;           /* of the batch before, which the device may work on */
@@ -30,9 +30,9 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     builder.padding = &s->padding;
     s->max_rows = BATCH_ROWS > s->how.max_length ? BATCH_ROWS : gb_bucket_rows(s->how.max_length);
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &bert->config, s->max_rows, BATCH_PAIRS, &s->packed, 0);
-    gb_batch_pairs_declare(&builder, &bert->config, &in, &s->packed);
-    gb_selected_rows_declare(&builder, &in, BATCH_PAIRS, &s->packed, &s->read);
+        gb_batch_declare(&builder, &bert->config, s->max_rows, BATCH_PAIRS, &s->batch, 0);
+    gb_batch_pairs_declare(&builder, &bert->config, &in, &s->batch);
+    gb_selected_rows_declare(&builder, &in, BATCH_PAIRS, &s->batch, &s->read);
     s->scores = gb_pair_scores(&builder, bert, s->how.head, &in, true);
     gb_tape_output(tape, s->scores);
     return true;
@@ -73,16 +73,16 @@ static bool collect(scorer *s, gb_status *status)
 static bool flush(scorer *s, float *out, gb_status *status)
 {
     uint64_t ticket;
-    const gb_batch *packed = &s->packed;
-    if (!packed->count)
+    const gb_batch *batch = &s->batch;
+    if (!batch->count)
         return true;
-    if (!gb_selected_rows_list(&s->read, packed->starts, packed->count, NULL, 0, status) ||
+    if (!gb_selected_rows_list(&s->read, batch->starts, batch->count, NULL, 0, status) ||
         !gb_executable_submit(s->exec, 0, &ticket, status) || !collect(s, status))
         return false;
     s->ticket = ticket;
     s->out = out;
-    s->running = packed->count;
-    gb_batch_reset(&s->packed);
+    s->running = batch->count;
+    gb_batch_reset(&s->batch);
     return true;
 }
 
@@ -93,23 +93,23 @@ static bool add(scorer *s, gb_token_text query, gb_token_text passage, uint32_t 
     const gb_pair_scorer_params *how = &s->how;
     size_t length = query.length + passage.length + 3;
     length = length < how->max_length ? length : how->max_length;
-    bool full = s->packed.rows + length > s->max_rows || s->packed.count == BATCH_PAIRS;
-    if (full && !flush(s, out + i - s->packed.count, status))
+    bool full = s->batch.rows + length > s->max_rows || s->batch.count == BATCH_PAIRS;
+    if (full && !flush(s, out + i - s->batch.count, status))
         return false;
     if (gb_interrupted())
         return gb_fail(status, GB_INTERRUPTED, "rerank", "run the same command again", "stopped");
-    return gb_batch_add_pair(&s->packed, &how->specials, query, passage, how->max_length, status);
+    return gb_batch_add_pair(&s->batch, &how->specials, query, passage, how->max_length, status);
 }
 
 static void begin(scorer *s)
 {
     s->running = 0;
-    gb_batch_reset(&s->packed);
+    gb_batch_reset(&s->batch);
 }
 
 static bool end(scorer *s, uint32_t count, float *out, gb_status *status)
 {
-    return flush(s, out + count - s->packed.count, status) && collect(s, status);
+    return flush(s, out + count - s->batch.count, status) && collect(s, status);
 }
 
 bool gb_pair_scorer_run(gb_pair_scorer *s, const gb_text_pair *pairs, uint32_t count, float *scores,
@@ -148,7 +148,7 @@ void gb_pair_scorer_destroy(gb_pair_scorer *s)
     if (!s)
         return;
     gb_executable_destroy(s->exec);
-    gb_batch_free(&s->packed);
+    gb_batch_free(&s->batch);
     gb_selected_rows_free(&s->read);
     free(s);
 }

@@ -34,18 +34,18 @@ static uint32_t *put(uint32_t *to, gb_token_text text)
     return to;
 }
 
-bool gb_batch_add_pair(gb_batch *packed, const gb_special_ids *specials, gb_token_text query,
+bool gb_batch_add_pair(gb_batch *batch, const gb_special_ids *specials, gb_token_text query,
                        gb_token_text passage, uint32_t max_length, gb_status *status)
 {
     uint32_t first;
     cut_pair(max_length - 3, &query.length, &passage.length);
-    if (!gb_batch_reserve(packed, query.length + passage.length + 3, &first, status))
+    if (!gb_batch_reserve(batch, query.length + passage.length + 3, &first, status))
         return false;
-    uint32_t *to = packed->ids + first;
+    uint32_t *to = batch->ids + first;
     *to++ = specials->cls;
     to = put(to, query);
     *to++ = specials->sep;
-    packed->seconds[packed->count - 1] = (uint32_t)(to - packed->ids);
+    batch->seconds[batch->count - 1] = (uint32_t)(to - batch->ids);
     to = put(to, passage);
     *to = specials->sep;
     return true;

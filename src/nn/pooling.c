@@ -1,5 +1,5 @@
 /* One vector for each text of a batch. */
-#include "packed.h"
+#include "fill_batch.h"
 
 typedef struct means_record {
     gb_sparse means;       /* filled */

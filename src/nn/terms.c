@@ -1,6 +1,6 @@
 /* Weights of the vocabulary's terms in the texts of a batch. */
 #include "layers.h"
-#include "packed.h"
+#include "fill_batch.h"
 
 #include <string.h>
 

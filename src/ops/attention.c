@@ -1,5 +1,5 @@
-/* Multi-head attention inside packed sequences (Vaswani et al., 2017): streaming softmax forward;
- * backward in two passes (queries, then keys and values), no atomics. */
+/* Multi-head attention inside sequences of a batch (Vaswani et al., 2017): streaming softmax
+ * forward; backward in two passes (queries, then keys and values), no atomics. */
 #include "ops.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Products with, and rows of, weights that are kept in fewer bits (see packed.h). */
+/* Products with, and rows of, weights that are kept in fewer bits (see batch.h). */
 #include "ops.h"
 
 #include <gabbro/ops.h>
@@ -158,7 +158,7 @@ gb_tensor gb_quant_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_quant
     node.in[IN_WEIGHT] = weight;
     node.in[IN_RESIDUAL] = residual;
     node.attr[ATTR_PACKING] = quant;
-    node.out[0] = gb_tape_temp(tape, "packed product", GB_F32, xi.rows, wi.rows);
+    node.out[0] = gb_tape_temp(tape, "quantised product", GB_F32, xi.rows, wi.rows);
     gb_tape_append(tape, &node);
     return node.out[0];
 }

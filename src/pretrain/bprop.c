@@ -83,7 +83,7 @@ typedef struct pass {
     gb_executable *exec; /* up to queries and keys of the last layer */
     uint32_t max_rows;   /* of a batch */
     gb_tensor qkv;       /* [rows, 3H] */
-    gb_batch packed;     /* batch being filled */
+    gb_batch batch;      /* batch being filled */
     uint32_t first;      /* passage of its first sequence */
     double *attention;   /* [longest] of one passage */
     double *scores;      /* [longest] of one head */
@@ -99,7 +99,7 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     p->max_rows = BATCH_ROWS > p->max_length ? BATCH_ROWS : gb_bucket_rows(p->max_length);
     gb_tensor before;
     gb_batch_inputs in =
-        gb_batch_declare(&builder, config, p->max_rows, BATCH_PASSAGES, &p->packed, 0);
+        gb_batch_declare(&builder, config, p->max_rows, BATCH_PASSAGES, &p->batch, 0);
     gb_bert_encode(&builder, p->bert, &in, config->layers - 1, &before);
     p->qkv = gb_linear(tape, before, gb_tape_param(tape, last->qkv_weight),
                        gb_tape_param(tape, last->qkv_bias), false, GB_NO_TENSOR);
@@ -134,20 +134,19 @@ static void attend(pass *p, const float *qkv, uint32_t ld, uint32_t length)
 static bool flush(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_data *data,
                   gb_status *status)
 {
-    gb_batch *packed = &p->packed;
-    uint32_t count = packed->count, ld = gb_tape_tensor(gb_executable_tape(p->exec), p->qkv)->ld;
+    gb_batch *batch = &p->batch;
+    uint32_t count = batch->count, ld = gb_tape_tensor(gb_executable_tape(p->exec), p->qkv)->ld;
     uint64_t ticket;
     if (!gb_executable_submit(p->exec, 0, &ticket, status))
         return false;
     const float *qkv = gb_executable_output(p->exec, ticket, p->qkv, status);
     for (uint32_t s = 0; qkv && s < count; s++) {
-        attend(p, qkv + (size_t)packed->starts[s] * ld, ld,
-               packed->starts[s + 1] - packed->starts[s]);
+        attend(p, qkv + (size_t)batch->starts[s] * ld, ld, batch->starts[s + 1] - batch->starts[s]);
         if (!add_passage(a, w, data, p->first + s, p->max_length, p->attention + 1, status))
             return false; /* + 1: behind [CLS] */
     }
     p->first += count;
-    gb_batch_reset(packed);
+    gb_batch_reset(batch);
     return qkv != NULL;
 }
 
@@ -160,18 +159,17 @@ static bool run(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_dat
     gb_progress_begin(&progress, "attention of [CLS]", "passages", passages, 0);
     for (uint32_t i = 0; i < passages; i++) {
         text_ids text = pretrain_cut_text(pretrain_passage_ids(data, i), p->max_length);
-        if ((p->packed.rows + text.length + 2 > p->max_rows || p->packed.count == BATCH_PASSAGES) &&
+        if ((p->batch.rows + text.length + 2 > p->max_rows || p->batch.count == BATCH_PASSAGES) &&
             !flush(p, a, w, data, status))
             return false;
         if (gb_interrupted())
             return gb_fail(status, GB_INTERRUPTED, "bprop", "run the same command again",
                            "stopped");
-        if (!gb_batch_add(&p->packed, &specials, text.ids, NULL, text.length, p->max_length,
-                          status))
+        if (!gb_batch_add(&p->batch, &specials, text.ids, NULL, text.length, p->max_length, status))
             return false;
         gb_progress_update(&progress, i, NULL);
     }
-    if (p->packed.count && !flush(p, a, w, data, status))
+    if (p->batch.count && !flush(p, a, w, data, status))
         return false;
     gb_progress_end(&progress, passages, NULL);
     return true;
@@ -202,7 +200,7 @@ bool pretrain_prop_attention_measure(prop_attention *a, prop_words *w, const gb_
     for (uint32_t i = 0; ok && i < w->count && sum > 0; i++)
         a->background[i] /= sum;
     gb_executable_destroy(p.exec);
-    gb_batch_free(&p.packed);
+    gb_batch_free(&p.batch);
     free(p.attention);
     free(p.scores);
     return ok;

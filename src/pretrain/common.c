@@ -236,7 +236,7 @@ bool pretrain_mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *
     return true;
 }
 
-bool pretrain_add_masked(masker *m, gb_batch *packed, const gb_pretrain_data *data, text_ids text,
+bool pretrain_add_masked(masker *m, gb_batch *batch, const gb_pretrain_data *data, text_ids text,
                          double ratio, uint32_t max_length, gb_rng *rng, gb_status *status)
 {
     /* Cut first, then mask what is left, so that masks and words agree. */
@@ -246,7 +246,7 @@ bool pretrain_add_masked(masker *m, gb_batch *packed, const gb_pretrain_data *da
     gb_mask_params params = {.ratio = ratio};
     if (!pretrain_mask_text(m, data->vocab, &params, text, rng, status))
         return false;
-    return gb_batch_add(packed, &specials, m->ids, m->labels, text.length, max_length, status);
+    return gb_batch_add(batch, &specials, m->ids, m->labels, text.length, max_length, status);
 }
 
 /* ---- labelled rows ---- */
@@ -278,25 +278,25 @@ bool pretrain_labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t labe
     return true;
 }
 
-bool pretrain_labelled_rows_all(labelled_rows *list, const gb_batch *packed, gb_status *status)
+bool pretrain_labelled_rows_all(labelled_rows *list, const gb_batch *batch, gb_status *status)
 {
     list->count = 0;
-    for (uint32_t s = 0; s < packed->count; s++)
-        for (uint32_t r = packed->starts[s] + 1; r + 1 < packed->starts[s + 1]; r++) {
-            bool masked = packed->labels[r] != GB_IGNORE;
-            uint32_t label = masked ? (uint32_t)packed->labels[r] : packed->ids[r];
+    for (uint32_t s = 0; s < batch->count; s++)
+        for (uint32_t r = batch->starts[s] + 1; r + 1 < batch->starts[s + 1]; r++) {
+            bool masked = batch->labels[r] != GB_IGNORE;
+            uint32_t label = masked ? (uint32_t)batch->labels[r] : batch->ids[r];
             if (!pretrain_labelled_rows_add(list, r, label, status))
                 return false;
         }
     return true;
 }
 
-bool pretrain_labelled_rows_of(labelled_rows *list, const gb_batch *packed, gb_status *status)
+bool pretrain_labelled_rows_of(labelled_rows *list, const gb_batch *batch, gb_status *status)
 {
     list->count = list->of = 0;
-    for (uint32_t r = 0; r < packed->rows; r++)
-        if (packed->labels[r] != GB_IGNORE &&
-            !pretrain_labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
+    for (uint32_t r = 0; r < batch->rows; r++)
+        if (batch->labels[r] != GB_IGNORE &&
+            !pretrain_labelled_rows_add(list, r, (uint32_t)batch->labels[r], status))
             return false;
     return true;
 }

@@ -86,7 +86,7 @@ void pretrain_masker_free(masker *m);
 bool pretrain_mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text_ids text,
                         gb_rng *rng, gb_status *status);
 /* Mask a text and append it to the batch. */
-bool pretrain_add_masked(masker *m, gb_batch *packed, const gb_pretrain_data *data, text_ids text,
+bool pretrain_add_masked(masker *m, gb_batch *batch, const gb_pretrain_data *data, text_ids text,
                          double ratio, uint32_t max_length, gb_rng *rng, gb_status *status);
 
 /* Labelled rows of two streams of states brought together for one masked-LM head: the first na rows
@@ -111,9 +111,9 @@ void pretrain_labelled_rows_free(labelled_rows *list);
 bool pretrain_labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label,
                                 gb_status *status);
 /* All masked rows of a batch. */
-bool pretrain_labelled_rows_of(labelled_rows *list, const gb_batch *packed, gb_status *status);
+bool pretrain_labelled_rows_of(labelled_rows *list, const gb_batch *batch, gb_status *status);
 /* All rows between [CLS] and [SEP], with the tokens as they stand in the texts. */
-bool pretrain_labelled_rows_all(labelled_rows *list, const gb_batch *packed, gb_status *status);
+bool pretrain_labelled_rows_all(labelled_rows *list, const gb_batch *batch, gb_status *status);
 /* For at most `count` rows of both lists. Weights are shares of the mean over the whole batch.
  * Without a second stream rows_b is 0 and b is NULL. */
 labelled_inputs pretrain_labelled_declare(gb_builder *builder, uint32_t count, uint32_t rows_a,

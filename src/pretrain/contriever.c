@@ -45,7 +45,7 @@ typedef struct contriever {
     uint32_t copied;           /* parameters of the encoder, and of the copy */
     uint32_t ring;             /* [queue + batch, H] keys */
     row_order order;           /* passages */
-    gb_batch packed[2];        /* crops: queries, keys */
+    gb_batch batch[2];         /* crops: queries, keys */
     uint32_t *crop;            /* scratch */
     size_t crop_capacity;      /* allocated */
 } contriever;
@@ -73,7 +73,7 @@ static bool add_crop(contriever *c, uint32_t step, uint32_t i, uint32_t side, gb
         if (gb_rng_uniform(&rng) >= DELETED)
             c->crop[kept++] = text.ids[start + k];
     gb_special_ids specials = gb_vocab_specials(c->data.vocab);
-    return gb_batch_add(&c->packed[side], &specials, c->crop, NULL, kept, c->params.max_length,
+    return gb_batch_add(&c->batch[side], &specials, c->crop, NULL, kept, c->params.max_length,
                         status);
 }
 
@@ -81,11 +81,11 @@ static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *stat
 {
     contriever *c = self;
     for (uint32_t side = 0; side < 2; side++) {
-        gb_batch_reset(&c->packed[side]);
+        gb_batch_reset(&c->batch[side]);
         for (uint32_t i = 0; i < c->params.batch; i++)
             if (!add_crop(c, step, i, side, status))
                 return false;
-        bucket->size[side] = gb_bucket_rows(c->packed[side].rows);
+        bucket->size[side] = gb_bucket_rows(c->batch[side].rows);
     }
     return true;
 }
@@ -152,7 +152,7 @@ static gb_tensor vectors(const contriever *c, gb_builder *builder, const gb_bert
                                    .texts = c->params.batch,
                                    .rows = bucket->size[side],
                                    .max_length = c->params.max_length};
-    const gb_batch *crops = &c->packed[side];
+    const gb_batch *crops = &c->batch[side];
     gb_batch_inputs in =
         gb_batch_declare(builder, &bert->config, how.rows, how.texts, crops, c->params.seed);
     gb_pooling_inputs pooling = gb_pooling_declare(builder, &how, crops);
@@ -183,8 +183,8 @@ static void destroy(void *self)
     if (!c)
         return;
     pretrain_row_order_free(&c->order);
-    gb_batch_free(&c->packed[0]);
-    gb_batch_free(&c->packed[1]);
+    gb_batch_free(&c->batch[0]);
+    gb_batch_free(&c->batch[1]);
     gb_bert_free(&c->keys);
     free(c->crop);
     free(c);

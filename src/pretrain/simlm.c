@@ -193,7 +193,7 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
     decoding *d = s->decoding;
     const gb_pretrain_params *p = &d->params;
     gb_special_ids specials = gb_vocab_specials(d->data.vocab);
-    gb_batch *packed[2] = {&d->passages.all, &d->contexts.all};
+    gb_batch *batch[2] = {&d->passages.all, &d->contexts.all};
     bool nested = s->own.masks == NESTED;
     double ratios[2] = {d->how.mask_ratio, d->how.decoder_mask_ratio};
     if (nested)
@@ -207,7 +207,7 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
             return false;
         if (nested && side)
             nest(&s->scratch[0], &s->scratch[1], text.length);
-        if (!gb_batch_add(packed[side], &specials, m->ids, m->labels, text.length, p->max_length,
+        if (!gb_batch_add(batch[side], &specials, m->ids, m->labels, text.length, p->max_length,
                           status))
             return false;
     }

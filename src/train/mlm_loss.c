@@ -20,7 +20,7 @@ typedef struct measurement {
     gb_executable *exec;           /* forward pass */
     gb_tensor loss;                /* sum of a batch */
     uint32_t max_length, max_rows; /* tokens of a passage; of a batch */
-    gb_batch packed;               /* batch being filled */
+    gb_batch batch;                /* batch being filled */
     gb_selected_rows read;         /* its masked rows */
     uint32_t *ids, *selected;      /* scratch: a masked passage; masked rows */
     int32_t *id_labels;            /* scratch */
@@ -47,7 +47,7 @@ static bool fill_masked(const void *record, gb_executable *exec, uint32_t step, 
         return false;
     for (uint32_t i = 0; i < in->most; i++) {
         bool is_masked = i < m->read.count;
-        labels[i] = is_masked ? (uint32_t)m->packed.labels[m->read.rows[i]] : GB_NO_ROW;
+        labels[i] = is_masked ? (uint32_t)m->batch.labels[m->read.rows[i]] : GB_NO_ROW;
         weights[(size_t)i * 4] = is_masked;
     }
     return true;
@@ -61,13 +61,13 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     /* A passage has its share of masks, rounded, and at least one. */
     uint32_t most = gb_bucket_rows((uint32_t)(m->max_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &m->bert.config, m->max_rows, BATCH_SEQUENCES, &m->packed, 0);
+        gb_batch_declare(&builder, &m->bert.config, m->max_rows, BATCH_SEQUENCES, &m->batch, 0);
     const masked_inputs masked = {.m = m,
                                   .most = most,
                                   .labels = gb_tape_input(tape, "labels", GB_U32, most, 1),
                                   .weights = gb_tape_input(tape, "label weights", GB_F32, most, 1)};
     gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
-    gb_selected_rows_declare(&builder, &in, most, &m->packed, &m->read);
+    gb_selected_rows_declare(&builder, &in, most, &m->batch, &m->read);
     gb_tensor h = gb_bert_encode_rows(&builder, &m->bert, &in);
     m->loss = gb_bert_mlm_loss(&builder, &m->bert, h, masked.labels, masked.weights);
     gb_tape_output(tape, m->loss);
@@ -78,13 +78,13 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
 /* Run the batch and add up its losses. */
 static bool flush(measurement *m, gb_status *status)
 {
-    gb_batch *packed = &m->packed;
+    gb_batch *batch = &m->batch;
     uint64_t ticket;
-    if (!packed->count)
+    if (!batch->count)
         return true;
     uint32_t count = 0;
-    for (uint32_t r = 0; r < packed->rows; r++)
-        if (packed->labels[r] != GB_IGNORE)
+    for (uint32_t r = 0; r < batch->rows; r++)
+        if (batch->labels[r] != GB_IGNORE)
             m->selected[count++] = r;
     if (!gb_selected_rows_list(&m->read, m->selected, count, NULL, 0, status) ||
         !gb_executable_submit(m->exec, 0, &ticket, status))
@@ -93,8 +93,8 @@ static bool flush(measurement *m, gb_status *status)
     if (!loss)
         return false;
     m->sum += *loss;
-    m->masked += packed->labelled;
-    gb_batch_reset(packed);
+    m->masked += batch->labelled;
+    gb_batch_reset(batch);
     return true;
 }
 
@@ -104,14 +104,14 @@ static bool add_passage(measurement *m, uint32_t passage, gb_status *status)
     const uint32_t *ids = gb_row_file_row(m->tokens.passages, passage, &length);
     if (length + 2 > m->max_length)
         length = m->max_length - 2;
-    if ((m->packed.rows + length + 2 > m->max_rows || m->packed.count == BATCH_SEQUENCES) &&
+    if ((m->batch.rows + length + 2 > m->max_rows || m->batch.count == BATCH_SEQUENCES) &&
         !flush(m, status))
         return false;
     gb_special_ids specials = gb_vocab_specials(m->vocab);
     gb_mask_params params = {.ratio = m->o->mask_ratio};
     gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_MASK, 0, passage);
     gb_mask_words(m->vocab, &params, ids, length, &rng, m->ids, m->id_labels);
-    return gb_batch_add(&m->packed, &specials, m->ids, m->id_labels, length, m->max_length, status);
+    return gb_batch_add(&m->batch, &specials, m->ids, m->id_labels, length, m->max_length, status);
 }
 
 static bool measure(measurement *m, uint32_t *count, gb_status *status)
@@ -191,7 +191,7 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
 static void close_measurement(measurement *m)
 {
     gb_executable_destroy(m->exec);
-    gb_batch_free(&m->packed);
+    gb_batch_free(&m->batch);
     gb_bert_free(&m->bert);
     gb_params_destroy(m->params);
     gb_vocab_destroy(m->vocab);

@@ -22,7 +22,7 @@ typedef struct weighing {
     gb_executable *exec;             /* forward pass */
     gb_tensor weights;               /* [rows, 1] of the tokens */
     uint32_t max_length, max_rows;   /* tokens of a passage; of a batch */
-    gb_batch packed;                 /* batch being filled */
+    gb_batch batch;                  /* batch being filled */
     uint32_t done;                   /* passages written */
     uint32_t *starts;                /* scratch: [max_length] of words */
     gb_text word, line;              /* scratch */
@@ -37,7 +37,7 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     gb_builder builder = gb_builder_forward(tape, &w->bert.config, w->max_length);
     w->max_rows = BATCH_ROWS > w->max_length ? BATCH_ROWS : gb_bucket_rows(w->max_length);
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &w->bert.config, w->max_rows, BATCH_SEQUENCES, &w->packed, 0);
+        gb_batch_declare(&builder, &w->bert.config, w->max_rows, BATCH_SEQUENCES, &w->batch, 0);
     gb_tensor h = gb_bert_encode(&builder, &w->bert, &in, 0, NULL);
     w->weights = gb_linear(tape, h, gb_tape_param(tape, w->weight), gb_tape_param(tape, w->bias),
                            false, GB_NO_TENSOR);
@@ -96,9 +96,9 @@ static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, con
 
 static bool flush(weighing *w, gb_status *status)
 {
-    const gb_batch *packed = &w->packed;
+    const gb_batch *batch = &w->batch;
     uint64_t ticket;
-    if (!packed->count)
+    if (!batch->count)
         return true;
     if (gb_interrupted())
         return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
@@ -107,12 +107,11 @@ static bool flush(weighing *w, gb_status *status)
     uint32_t ld = gb_tape_tensor(gb_executable_tape(w->exec), w->weights)->ld;
     const float *weights = gb_executable_output(w->exec, ticket, w->weights, status);
     bool ok = weights != NULL;
-    for (uint32_t p = 0; ok && p < packed->count; p++) { /* between [CLS] and [SEP] */
-        uint32_t first = packed->starts[p] + 1, length = packed->starts[p + 1] - first - 1;
-        ok =
-            write_passage(w, packed->ids + first, length, weights + (size_t)first * ld, ld, status);
+    for (uint32_t p = 0; ok && p < batch->count; p++) { /* between [CLS] and [SEP] */
+        uint32_t first = batch->starts[p] + 1, length = batch->starts[p + 1] - first - 1;
+        ok = write_passage(w, batch->ids + first, length, weights + (size_t)first * ld, ld, status);
     }
-    gb_batch_reset(&w->packed);
+    gb_batch_reset(&w->batch);
     gb_progress_update(&w->progress, w->done, NULL);
     return ok;
 }
@@ -127,9 +126,9 @@ static bool weigh(weighing *w, gb_status *status)
         size_t length;
         const uint32_t *ids = gb_row_file_row(w->tokens.passages, p, &length);
         uint32_t rows = length + 2 > w->max_length ? w->max_length : (uint32_t)length + 2;
-        if (w->packed.rows + rows > w->max_rows || w->packed.count == BATCH_SEQUENCES)
+        if (w->batch.rows + rows > w->max_rows || w->batch.count == BATCH_SEQUENCES)
             ok = flush(w, status);
-        ok = ok && gb_batch_add(&w->packed, &specials, ids, NULL, length, w->max_length, status);
+        ok = ok && gb_batch_add(&w->batch, &specials, ids, NULL, length, w->max_length, status);
     }
     ok = ok && flush(w, status);
     if (ok)
@@ -167,7 +166,7 @@ static bool open_model(weighing *w, gb_status *status)
 static void close_all(weighing *w)
 {
     gb_executable_destroy(w->exec);
-    gb_batch_free(&w->packed);
+    gb_batch_free(&w->batch);
     if (w->params)
         gb_bert_free(&w->bert);
     gb_params_destroy(w->params);

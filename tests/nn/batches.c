@@ -3,9 +3,9 @@
 
 #include "pretrain/common.h"
 
-/* ---- packed batches ---- */
+/* ---- batches ---- */
 
-Test(packed, sequences_are_cut_at_the_longest)
+Test(batch, sequences_are_cut_at_the_longest)
 {
     gb_status status = {0};
     gb_special_ids specials = {.pad = 0, .unk = 1, .cls = 2, .sep = 3, .mask = 4};
@@ -31,7 +31,7 @@ Test(packed, sequences_are_cut_at_the_longest)
 }
 
 /* A bucket holds its batch with little to spare, and there are few of them. */
-Test(packed, buckets)
+Test(batch, buckets)
 {
     uint32_t buckets = 0, last = 0;
     for (uint32_t rows = 1; rows <= 1 << 17; rows++) {
@@ -78,7 +78,7 @@ static void expect_pair(uint32_t q, uint32_t p, uint32_t max_length, uint32_t q_
 }
 
 /* The lengths are those of transformers' tokenizers with truncation="longest_first". */
-Test(packed, pairs_are_cut_at_the_longer_text)
+Test(batch, pairs_are_cut_at_the_longer_text)
 {
     expect_pair(3, 4, 10, 3, 4);
     expect_pair(3, 9, 10, 3, 4);

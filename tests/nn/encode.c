@@ -189,11 +189,11 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_status status = {0};
     uint32_t h = x->m.config.hidden_size;
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
-    gb_batch packed = {0};
+    gb_batch batch = {0};
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
         const uint32_t *ids = gb_row_file_row(x->file, i, &length);
-        MUST(gb_batch_add(&packed, &specials, ids, NULL, length, TINY_LONGEST, &status));
+        MUST(gb_batch_add(&batch, &specials, ids, NULL, length, TINY_LONGEST, &status));
     }
     gb_state *state = gb_state_create(x->device, x->m.params, true, &status);
     MUST(state);
@@ -202,8 +202,8 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     MUST(tape);
     gb_builder builder = {.tape = tape, .eps = 1e-12f, .max_length = TINY_LONGEST};
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &x->m.config, gb_bucket_rows(packed.rows), count, &packed, 0);
-    gb_selection cls = gb_first_rows_declare(&builder, count, in.rows, &packed, 0);
+        gb_batch_declare(&builder, &x->m.config, gb_bucket_rows(batch.rows), count, &batch, 0);
+    gb_selection cls = gb_first_rows_declare(&builder, count, in.rows, &batch, 0);
     gb_tensor vectors =
         gb_selection_gather(&builder, gb_bert_encode(&builder, &x->m.bert, &in, 0, NULL), &cls);
     gb_tape_output(tape, vectors);
@@ -217,7 +217,7 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_executable_destroy(exec);
     gb_tape_destroy(tape);
     gb_state_destroy(state);
-    gb_batch_free(&packed);
+    gb_batch_free(&batch);
 }
 
 Test(encode, equals_training, .timeout = 60)

@@ -1,5 +1,5 @@
-/* Texts of late interaction: how they are packed, which of their tokens take part, and that vectors
- * do not depend on what else is encoded with them. */
+/* Texts of late interaction: how they lie in a batch, which of their tokens take part, and that
+ * vectors do not depend on what else is encoded with them. */
 #include "naive.h"
 
 #include <gabbro/late.h>

@@ -2,20 +2,20 @@
 
 #include <math.h>
 
-batch batch_of(const pass *p, uint32_t n, uint32_t count)
+seen_batch batch_of(const pass *p, uint32_t n, uint32_t count)
 {
-    return (batch){
+    return (seen_batch){
         gb_reference_u(p->reference, pass_input(p, "ids", n)),
         gb_reference_u(p->reference, pass_input(p, "sequences", n)) + GB_SEQUENCES_HEADER, count};
 }
 
-const uint32_t *ids_of(const batch *b, uint32_t s, uint32_t *length)
+const uint32_t *ids_of(const seen_batch *b, uint32_t s, uint32_t *length)
 {
     *length = b->starts[s + 1] - b->starts[s];
     return b->ids + b->starts[s];
 }
 
-double mean_token_loss(const model *m, const pass *p, const batch *b, const naive *streams,
+double mean_token_loss(const model *m, const pass *p, const seen_batch *b, const naive *streams,
                        uint32_t n)
 {
     gb_tensor list = pass_input(p, "selected rows", n);
@@ -38,7 +38,7 @@ double mean_token_loss(const model *m, const pass *p, const batch *b, const naiv
     return sum / count;
 }
 
-void encode_batch(const model *m, const batch *b, naive *states, uint32_t middle_layer,
+void encode_batch(const model *m, const seen_batch *b, naive *states, uint32_t middle_layer,
                   naive *middle)
 {
     for (uint32_t s = 0; s < b->count; s++) {

@@ -100,7 +100,7 @@ static uint32_t drawn_by(const model *g, const bench *b, const double *state, ui
 
 /* The texts of one side are the passages with their masks filled by the generator. Counts masked
  * tokens, and those that changed. */
-static void check_side(const bench *b, const model *g, const batch *texts, uint32_t side,
+static void check_side(const bench *b, const model *g, const seen_batch *texts, uint32_t side,
                        pair_source *source, uint32_t *masked, uint32_t *changed)
 {
     gb_pretrain_data data = tiny_data(&b->t);
@@ -149,7 +149,7 @@ static void texts_case(uint32_t masks)
     b.params = settings;
     uint32_t masked[2] = {0}, changed[2] = {0};
     for (uint32_t side = 0; side < 2; side++) {
-        batch texts = batch_of(&p, side, settings.common.batch);
+        seen_batch texts = batch_of(&p, side, settings.common.batch);
         check_side(&b, &g, &texts, side, &source, &masked[side], &changed[side]);
         cr_expect_gt(changed[side], masked[side] / 2, "%u of %u masked tokens changed",
                      changed[side], masked[side]);
@@ -174,7 +174,7 @@ Test(simlm, masks_may_be_independent, .timeout = 60)
 /* ---- the loss ---- */
 
 /* Labels are the tokens of the passage in all rows but specials, of both sides. */
-static void check_labels(const bench *b, const pass *p, const batch *texts, uint32_t n)
+static void check_labels(const bench *b, const pass *p, const seen_batch *texts, uint32_t n)
 {
     gb_pretrain_data data = tiny_data(&b->t);
     tiny_params settings = b->params;
@@ -203,8 +203,8 @@ Test(simlm, loss, .timeout = 60)
     bench b;
     bench_make(&b, TINY_NESTED);
     pass p = compare_pass_make(&b.m, b.device, STEP, 0);
-    batch texts = batch_of(&p, 0, b.params.common.batch),
-          worse = batch_of(&p, 1, b.params.common.batch);
+    seen_batch texts = batch_of(&p, 0, b.params.common.batch),
+               worse = batch_of(&p, 1, b.params.common.batch);
     naive states[MOST], decoded[MOST];
     encode_batch(&b.m, &texts, states, 0, NULL);
     for (uint32_t s = 0; s < worse.count; s++) {

@@ -11,25 +11,25 @@ static gb_batch random_batch(const tiny *t, const model *m)
     static const uint32_t words[] = {0, 7, TINY_LONGEST + 9, 15};
     gb_status status = {0};
     gb_special_ids specials = gb_vocab_specials(t->vocab);
-    gb_batch packed = {0};
+    gb_batch batch = {0};
     gb_rng rng = gb_rng_make(8, GB_RNG_TEST, 0, 0);
     for (int s = 0; s < 4; s++) {
         uint32_t ids[64];
         for (uint32_t i = 0; i < words[s]; i++)
             ids[i] = gb_rng_below(&rng, m->config.vocab_size);
-        MUST(gb_batch_add(&packed, &specials, ids, NULL, words[s], TINY_LONGEST, &status));
+        MUST(gb_batch_add(&batch, &specials, ids, NULL, words[s], TINY_LONGEST, &status));
     }
-    return packed;
+    return batch;
 }
 
 /* Last states of the batch on the device, [rows][hidden]. */
-static void expect_states(const model *m, const gb_batch *packed, const float *states)
+static void expect_states(const model *m, const gb_batch *batch, const float *states)
 {
     uint32_t h = m->config.hidden_size;
     double worst = 0;
-    for (uint32_t s = 0; s < packed->count; s++) {
-        uint32_t first = packed->starts[s], length = packed->starts[s + 1] - first;
-        naive n = naive_encode(m, packed->ids + first, length, 0, NULL);
+    for (uint32_t s = 0; s < batch->count; s++) {
+        uint32_t first = batch->starts[s], length = batch->starts[s + 1] - first;
+        naive n = naive_encode(m, batch->ids + first, length, 0, NULL);
         for (size_t i = 0; i < (size_t)length * h; i++)
             worst = fmax(worst, fabs(states[(size_t)first * h + i] - n.x[i]));
         free(n.x);
@@ -46,7 +46,7 @@ Test(wiring, encoder, .timeout = 60)
     config.layer_norm_eps = 1e-3; /* large enough to be seen */
     model m;
     model_make(&m, &t, &config, NULL, NULL);
-    gb_batch packed = random_batch(&t, &m);
+    gb_batch batch = random_batch(&t, &m);
     gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_state *state = gb_state_create(device, m.params, false, &status);
     MUST(state);
@@ -56,7 +56,7 @@ Test(wiring, encoder, .timeout = 60)
     gb_builder builder = {
         .tape = tape, .eps = (float)config.layer_norm_eps, .max_length = TINY_LONGEST};
     gb_batch_inputs in =
-        gb_batch_declare(&builder, &config, gb_bucket_rows(packed.rows), 4, &packed, 0);
+        gb_batch_declare(&builder, &config, gb_bucket_rows(batch.rows), 4, &batch, 0);
     gb_tensor states = gb_bert_encode(&builder, &m.bert, &in, 0, NULL);
     gb_tape_output(tape, states);
     gb_executable *exec = gb_executable_create(state, tape, &status);
@@ -65,12 +65,12 @@ Test(wiring, encoder, .timeout = 60)
     MUST(gb_executable_submit(exec, 0, &ticket, &status));
     const float *values = gb_executable_output(exec, ticket, states, &status);
     MUST(values);
-    expect_states(&m, &packed, values);
+    expect_states(&m, &batch, values);
     gb_executable_destroy(exec);
     gb_tape_destroy(tape);
     gb_state_destroy(state);
     tiny_device_close(device);
-    gb_batch_free(&packed);
+    gb_batch_free(&batch);
     model_free(&m);
     tiny_free(&t);
     scratch_leave(&s);
@@ -126,7 +126,7 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
     model m;
     model_make(&m, t, &config, "cocondenser", &settings);
     pass p = compare_pass_make(&m, device, 0, 0);
-    batch b = batch_of(&p, 0, 2 * settings.common.batch);
+    seen_batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, skip_from, head);
     for (uint32_t s = 0; s < b.count; s++) { /* late [CLS], middle tokens */
@@ -153,7 +153,7 @@ static void condenser_case(const tiny *t, gb_device *device)
     model m;
     model_make(&m, t, &config, "condenser", &settings);
     pass p = compare_pass_make(&m, device, 0, 0);
-    batch b = batch_of(&p, 0, settings.common.batch);
+    seen_batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, settings.skip_from, head);
     for (uint32_t s = 0; s < b.count; s++) {
@@ -174,7 +174,7 @@ static void condenser_case(const tiny *t, gb_device *device)
 static void decode(const model *m, const pass *p, const tiny_params *settings,
                    const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->common.batch);
+    seen_batch b = batch_of(p, 1, settings->common.batch);
     for (uint32_t s = 0; s < b.count; s++) {
         uint32_t length;
         const uint32_t *ids = ids_of(&b, s, &length);
@@ -197,7 +197,7 @@ static void decode(const model *m, const pass *p, const tiny_params *settings,
 static void decode_enhanced(const model *m, const pass *p, const tiny_params *settings,
                             const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->common.batch);
+    seen_batch b = batch_of(p, 1, settings->common.batch);
     gb_tensor input = pass_input(p, "visible columns", 0);
     const uint32_t *bits = gb_reference_u(p->reference, input);
     uint32_t words = gb_tape_tensor(p->tape, input)->cols, h = m->config.hidden_size, ld;
@@ -219,7 +219,7 @@ static void decode_enhanced(const model *m, const pass *p, const tiny_params *se
 static void decode_seed(const model *m, const pass *p, const tiny_params *settings,
                         const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->common.batch);
+    seen_batch b = batch_of(p, 1, settings->common.batch);
     for (uint32_t s = 0; s < b.count; s++) {
         uint32_t length;
         const uint32_t *ids = ids_of(&b, s, &length);
@@ -244,8 +244,8 @@ static void decoding_case(const tiny *t, gb_device *device, const char *objectiv
     model m;
     model_make(&m, t, &config, objective, &settings);
     pass p = compare_pass_make(&m, device, 0, 0);
-    batch passages = batch_of(&p, 0, settings.common.batch),
-          contexts = batch_of(&p, 1, settings.common.batch);
+    seen_batch passages = batch_of(&p, 0, settings.common.batch),
+               contexts = batch_of(&p, 1, settings.common.batch);
     naive states[MOST], decoded[MOST];
     encode_batch(&m, &passages, states, 0, NULL);
     if (!strcmp(objective, "enhanced"))

@@ -7,7 +7,7 @@
 /* ---- Bag-of-Word prediction ---- */
 
 /* The batch's ids with the masked ones restored. */
-static uint32_t *unmasked(const pass *p, const batch *b)
+static uint32_t *unmasked(const pass *p, const seen_batch *b)
 {
     gb_tensor list = pass_input(p, "selected rows", 0);
     const uint32_t *rows = gb_reference_u(p->reference, list);
@@ -37,7 +37,7 @@ static double bare_loss(const model *m, const double *h, uint32_t label)
 }
 
 /* Mean over texts of the mean loss of its different tokens, without specials. */
-static double bag_loss(const tiny *t, const model *m, const pass *p, const batch *b,
+static double bag_loss(const tiny *t, const model *m, const pass *p, const seen_batch *b,
                        const naive *states, bool full)
 {
     uint32_t *ids = unmasked(p, b);
@@ -69,7 +69,7 @@ static void bow_case(const tiny *t, gb_device *device, uint32_t head, uint32_t s
     model m;
     model_make(&m, t, &config, "bow", &settings);
     pass p = compare_pass_make(&m, device, step, 0);
-    batch b = batch_of(&p, 0, settings.common.batch);
+    seen_batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double mlm = mean_token_loss(&m, &p, &b, states, 0);
@@ -110,7 +110,7 @@ typedef struct group_vectors {
 } group_vectors;
 
 static group_vectors vectors_of(const model *m, const pass *p, const tiny_params *settings,
-                                const batch *b, const naive *states)
+                                const seen_batch *b, const naive *states)
 {
     gb_tensor list = pass_input(p, "lists of rows", 0);
     const uint32_t *starts = gb_reference_u(p->reference, list);
@@ -175,7 +175,7 @@ static void costa_case(const tiny *t, gb_device *device, gb_projector_kind proje
     model m;
     model_make(&m, t, &config, "costa", &settings);
     pass p = compare_pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, settings.common.batch);
+    seen_batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     group_vectors g = vectors_of(&m, &p, &settings, &b, states);
@@ -209,7 +209,7 @@ static void ict_case(const tiny *t, gb_device *device)
     model m;
     model_make(&m, t, &config, "ict", &settings);
     pass p = compare_pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, 2 * settings.common.batch);
+    seen_batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double pairs = 0, mlm = mean_token_loss(&m, &p, &b, states, 0);
@@ -238,7 +238,7 @@ static void prop_case(const tiny *t, gb_device *device)
     model m;
     model_make(&m, t, &config, "prop", &settings);
     pass p = compare_pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, 3 * settings.common.batch);
+    seen_batch b = batch_of(&p, 0, 3 * settings.common.batch);
     naive states[3 * MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double hinge = 0, mlm = mean_token_loss(&m, &p, &b, states, 0);
@@ -297,8 +297,8 @@ static void contriever_case(const tiny *t, gb_device *device, uint32_t step, boo
     model m;
     model_make(&m, t, &config, "contriever", &settings);
     pass p = compare_pass_make(&m, device, step, 0);
-    batch queries = batch_of(&p, 0, settings.common.batch),
-          keys = batch_of(&p, 1, settings.common.batch);
+    seen_batch queries = batch_of(&p, 0, settings.common.batch),
+               keys = batch_of(&p, 1, settings.common.batch);
     model slow = m;
     slow.values = follow(&m, step ? settings.momentum : 0);
     naive q[MOST], k[MOST];

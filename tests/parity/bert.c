@@ -18,7 +18,7 @@ typedef struct golden {
     gb_special_ids specials; /* of its vocabulary */
     uint32_t texts;          /* of a batch */
     uint32_t max_length;     /* columns of the tables of ids */
-    gb_batch packed;         /* batch of the step */
+    gb_batch batch;          /* batch of the step */
 } golden;
 
 /* ---- the numbers ---- */
@@ -119,7 +119,7 @@ static double *placed(const golden *g, const char *kind)
 static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint32_t first)
 {
     gb_status status = {0};
-    gb_batch_reset(&g->packed);
+    gb_batch_reset(&g->batch);
     for (uint32_t t = 0; t < g->texts; t++) {
         uint32_t length = 0, own[64];
         int32_t wanted[64];
@@ -128,7 +128,7 @@ static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint3
             int32_t label = labels ? integer(labels, first + t, c) : -100;
             wanted[length++] = label < 0 ? GB_IGNORE : label;
         }
-        MUST(gb_batch_add(&g->packed, &g->specials, own, labels ? wanted : NULL, length,
+        MUST(gb_batch_add(&g->batch, &g->specials, own, labels ? wanted : NULL, length,
                           g->max_length, &status));
     }
 }
@@ -136,10 +136,10 @@ static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint3
 /* ---- the task: masked LM on the golden batches ---- */
 
 typedef struct labelled {
-    const gb_batch *packed; /* batch */
-    gb_selection rows;      /* with labels */
-    gb_tensor labels;       /* u32 [rows, 1] */
-    gb_tensor weights;      /* f32 [rows, 1] */
+    const gb_batch *batch; /* batch */
+    gb_selection rows;     /* with labels */
+    gb_tensor labels;      /* u32 [rows, 1] */
+    gb_tensor weights;     /* f32 [rows, 1] */
 } labelled;
 
 static bool sample(void *self, uint32_t step, gb_bucket *shape, gb_status *status)
@@ -147,8 +147,8 @@ static bool sample(void *self, uint32_t step, gb_bucket *shape, gb_status *statu
     golden *g = self;
     (void)status;
     pack(g, stored(g, "train.ids"), stored(g, "train.labels"), step * g->texts);
-    shape->size[0] = gb_bucket_rows(g->packed.rows);
-    shape->size[1] = gb_bucket_rows(g->packed.labelled);
+    shape->size[0] = gb_bucket_rows(g->batch.rows);
+    shape->size[1] = gb_bucket_rows(g->batch.labelled);
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool fill(const void *record, gb_executable *exec, uint32_t step, gb_stat
 {
     (void)step;
     const labelled *to = record;
-    const gb_batch *packed = to->packed;
+    const gb_batch *batch = to->batch;
     uint32_t selected[128], count = 0;
     uint32_t *labels = gb_executable_input(exec, to->labels, status);
     float *weights = labels ? gb_executable_input(exec, to->weights, status) : NULL;
@@ -167,10 +167,10 @@ static bool fill(const void *record, gb_executable *exec, uint32_t step, gb_stat
         labels[(size_t)i] = GB_NO_ROW;
         weights[(size_t)i * 4] = 0;
     }
-    for (uint32_t r = 0; r < packed->rows; r++)
-        if (packed->labels[r] != GB_IGNORE) {
-            labels[count] = (uint32_t)packed->labels[r];
-            weights[(size_t)count * 4] = 1.0f / (float)packed->labelled;
+    for (uint32_t r = 0; r < batch->rows; r++)
+        if (batch->labels[r] != GB_IGNORE) {
+            labels[count] = (uint32_t)batch->labels[r];
+            weights[(size_t)count * 4] = 1.0f / (float)batch->labelled;
             selected[count++] = r;
         }
     return gb_selection_fill(exec, &to->rows, selected, count, 0, status);
@@ -181,8 +181,8 @@ static void build(void *self, gb_builder *builder, const gb_bucket *shape,
 {
     golden *g = self;
     uint32_t rows = shape->size[0], count = shape->size[1];
-    gb_batch_inputs in = gb_batch_declare(builder, &g->m.config, rows, g->texts, &g->packed, 0);
-    const labelled to = {.packed = &g->packed,
+    gb_batch_inputs in = gb_batch_declare(builder, &g->m.config, rows, g->texts, &g->batch, 0);
+    const labelled to = {.batch = &g->batch,
                          .rows = gb_selection_declare(builder, count, rows),
                          .labels = gb_tape_input(builder->tape, "labels", GB_U32, count, 1),
                          .weights = gb_tape_input(builder->tape, "weights", GB_F32, count, 1)};
@@ -220,7 +220,7 @@ static void golden_open(golden *g)
 
 static void golden_close(golden *g)
 {
-    gb_batch_free(&g->packed);
+    gb_batch_free(&g->batch);
     model_free(&g->m);
     gb_safetensors_close(g->numbers);
     gb_folder_close(g->folder);
@@ -256,16 +256,16 @@ static void forward_build(forward *f, const golden *g)
 {
     gb_status status = {0};
     const gb_bert *bert = &g->m.bert;
-    uint32_t rows = gb_bucket_rows(g->packed.rows);
+    uint32_t rows = gb_bucket_rows(g->batch.rows);
     MUST(f->tape = gb_tape_create(g->m.params, "golden", &status));
     gb_builder builder = {
         .tape = f->tape, .eps = (float)g->m.config.layer_norm_eps, .max_length = g->max_length};
-    const gb_batch *packed = &g->packed;
+    const gb_batch *batch = &g->batch;
     gb_pooling_params how = {.texts = g->texts, .rows = rows, .max_length = g->max_length};
-    gb_batch_inputs in = gb_batch_declare(&builder, &g->m.config, rows, g->texts, packed, 0);
-    gb_pooling_inputs cls = gb_pooling_declare(&builder, &how, packed);
+    gb_batch_inputs in = gb_batch_declare(&builder, &g->m.config, rows, g->texts, batch, 0);
+    gb_pooling_inputs cls = gb_pooling_declare(&builder, &how, batch);
     how.kind = GB_POOLING_MEAN;
-    gb_pooling_inputs means = gb_pooling_declare(&builder, &how, packed);
+    gb_pooling_inputs means = gb_pooling_declare(&builder, &how, batch);
     gb_tensor x = f->hidden[0] = gb_bert_embed(&builder, bert, &in);
     for (uint32_t l = 0; l < LAYERS; l++)
         x = f->hidden[l + 1] = gb_block_apply(&builder, &bert->blocks[l], &in, x);
@@ -305,7 +305,7 @@ Test(bert, forward, .timeout = 60)
     golden_open(&g);
     cr_assert_eq(g.m.config.layers, LAYERS);
     pack(&g, stored(&g, "ids"), NULL, 0);
-    cr_assert_leq(g.packed.rows, 256);
+    cr_assert_leq(g.batch.rows, 256);
     gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_state *state = gb_state_create(device, g.m.params, false, &status);
     MUST(state);
@@ -321,7 +321,7 @@ Test(bert, forward, .timeout = 60)
         char name[32];
         snprintf(name, sizeof name, "hidden.%u", l);
         states =
-            fmax(states, output_differs(&g, &f, exec, ticket, f.hidden[l], name, g.packed.rows));
+            fmax(states, output_differs(&g, &f, exec, ticket, f.hidden[l], name, g.batch.rows));
     }
     trust("BERT: states of every layer", PEER, states, 1e-5);
     trust("BERT: [CLS] vectors", PEER,
@@ -329,7 +329,7 @@ Test(bert, forward, .timeout = 60)
     trust("BERT: mean vectors", PEER, output_differs(&g, &f, exec, ticket, f.mean, "mean", g.texts),
           1e-5);
     trust("BERT: masked-LM logits", PEER,
-          output_differs(&g, &f, exec, ticket, f.logits, "logits", g.packed.rows), 1e-5);
+          output_differs(&g, &f, exec, ticket, f.logits, "logits", g.batch.rows), 1e-5);
     gb_executable_destroy(exec);
     gb_tape_destroy(f.tape);
     gb_state_destroy(state);

@@ -108,7 +108,7 @@ static json_t *numbers(const uint32_t *values, uint32_t count)
 }
 
 /* Lists of ids, one a text. */
-static json_t *texts_json(const batch *b)
+static json_t *texts_json(const seen_batch *b)
 {
     json_t *texts = json_array();
     for (uint32_t s = 0; s < b->count; s++)
@@ -118,7 +118,7 @@ static json_t *texts_json(const batch *b)
 }
 
 /* [text, place in it, label] of the rows with a label. */
-static json_t *labels_json(const pass *p, const batch *b, uint32_t n)
+static json_t *labels_json(const pass *p, const seen_batch *b, uint32_t n)
 {
     gb_tensor list = pass_input(p, "selected rows", n);
     const uint32_t *rows = gb_reference_u(p->reference, list);
@@ -136,7 +136,7 @@ static json_t *labels_json(const pass *p, const batch *b, uint32_t n)
 }
 
 /* Enhanced decoding: of every row of every text the columns that it sees. */
-static json_t *visible_json(const pass *p, const batch *b)
+static json_t *visible_json(const pass *p, const seen_batch *b)
 {
     gb_tensor input = pass_input(p, "visible columns", 0);
     const uint32_t *bits = gb_reference_u(p->reference, input);
@@ -157,7 +157,7 @@ static json_t *visible_json(const pass *p, const batch *b)
 }
 
 /* COSTA: [text, first place, length] of the spans that are there. */
-static json_t *spans_json(const pass *p, const batch *b)
+static json_t *spans_json(const pass *p, const seen_batch *b)
 {
     gb_tensor list = pass_input(p, "lists of rows", 0);
     const uint32_t *starts = gb_reference_u(p->reference, list);
@@ -207,12 +207,12 @@ static json_t *settings_json(const parity_case *c, const tiny_params *s, const m
 static char *describe(const parity_case *c, const tiny_params *settings, const model *m,
                       const tiny *t, const pass *p, const gb_weight *weights)
 {
-    batch b = batch_of(p, 0, c->sides * settings->common.batch);
+    seen_batch b = batch_of(p, 0, c->sides * settings->common.batch);
     json_t *json = settings_json(c, settings, m, t);
     json_object_set_new(json, "texts", texts_json(&b));
     json_object_set_new(json, "labels", labels_json(p, &b, c->encoder_labels));
     if (c->second) {
-        batch second = batch_of(p, 1, settings->common.batch);
+        seen_batch second = batch_of(p, 1, settings->common.batch);
         json_object_set_new(json, "decoder_texts", texts_json(&second));
         if (c->decoder_labels)
             json_object_set_new(json, "decoder_labels", labels_json(p, &second, c->decoder_labels));

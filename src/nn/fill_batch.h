@@ -1,4 +1,4 @@
-/* Private: what files share that fill inputs from a packed batch. */
+/* Private: what files share that fill inputs from a batch. */
 #ifndef GABBRO_NN_PACKED_H
 #define GABBRO_NN_PACKED_H
 
