@@ -9,8 +9,7 @@ gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvul
     libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev libarchive-dev liblua5.4-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # Used where it is there, not asked for where nothing may be installed.
-# libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks (docs/design/ranks.md); libmicrohttpd: gabbro serve;
-# NumPy: the test of the Python package.
+# libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks; libmicrohttpd: gabbro serve; NumPy: tests of python.
 gabbro_packages_optional="libsentencepiece-dev libopenmpi-dev openmpi-bin libmicrohttpd-dev python3-numpy"
 
 gabbro_say() { printf '%s\n' "$*" >&2; }
