@@ -79,8 +79,9 @@ uint32_t gb_sample_spans(const gb_vocab *vocab, gb_granularity granularity, cons
 uint32_t gb_id_sentences(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
                          gb_id_range *sentences);
 
-#define GB_NEEDS_CONTEXT   1u /* an objective pairs passages with contexts */
-#define GB_NEEDS_GENERATOR 2u /* it has gb_pretrain_data.generator fill masks */
+#define GB_NEEDS_CONTEXT    1u /* an objective pairs passages with contexts */
+#define GB_NEEDS_GENERATOR  2u /* it has gb_pretrain_data.generator fill masks */
+#define GB_NEEDS_JUDGEMENTS 4u /* it learns from the training split's judgements */
 
 /* An objective: its settings, what it adds to the encoder, and its task. One file has all of it. */
 typedef struct gb_objective {

@@ -284,5 +284,6 @@ const gb_objective objective_deepct = {
     .options = options,
     .defaults = &no_settings,
     .own_bytes = sizeof no_settings,
+    .needs = GB_NEEDS_JUDGEMENTS,
     .create = create,
     .destroy = destroy};

@@ -42,9 +42,9 @@ struct gb_bm25_searcher {
 
 /* Puts the weights of RM3 in the place of the query's occurrences, from the searcher's first
  * `count` feedback passages. */
-bool bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status);
+bool retrieve_bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status);
 /* May feedback choose a term of these bytes? */
-bool bm25_feedback_word(const char *bytes, size_t length);
+bool retrieve_bm25_feedback_word(const char *bytes, size_t length);
 
 /* Adds the words of an artifact of gabbro weigh-words in the place of a collection's passages. */
 bool retrieve_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,

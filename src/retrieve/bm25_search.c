@@ -102,7 +102,7 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
     if (searcher->index->params.rm3.passages) {
         uint32_t found =
             search_terms(searcher, searcher->index->params.rm3.passages, searcher->feedback);
-        if (!bm25_feedback(searcher, found, status))
+        if (!retrieve_bm25_feedback(searcher, found, status))
             return false;
     }
     *count = search_terms(searcher, *count, hits);

@@ -15,7 +15,7 @@ static void free_vectors(impacts_vectors *v)
     free(v->weights);
 }
 
-void impacts_free(impacts *s)
+void retrieve_impacts_free(impacts *s)
 {
     free_vectors(&s->queries);
     free_vectors(&s->part);
@@ -26,7 +26,7 @@ void impacts_free(impacts *s)
     free(s->found);
 }
 
-bool impacts_add(impacts_vectors *v, uint32_t term, float weight, gb_status *status)
+bool retrieve_impacts_add(impacts_vectors *v, uint32_t term, float weight, gb_status *status)
 {
     if (!gb_grow(&v->terms, &v->capacities[0], v->count + 1, sizeof *v->terms, status) ||
         !gb_grow(&v->rows, &v->capacities[1], v->count + 1, sizeof *v->rows, status) ||
@@ -38,7 +38,7 @@ bool impacts_add(impacts_vectors *v, uint32_t term, float weight, gb_status *sta
     return true;
 }
 
-bool impacts_begin(impacts *s, gb_status *status)
+bool retrieve_impacts_begin(impacts *s, gb_status *status)
 {
     const impacts_vectors *q = &s->queries;
     s->starts = gb_alloc((size_t)s->term_count + 1, sizeof *s->starts, status);
@@ -91,14 +91,14 @@ static bool search_part(impacts *s, gb_status *status)
     return ok;
 }
 
-bool impacts_passage(impacts *s, gb_status *status)
+bool retrieve_impacts_passage(impacts *s, gb_status *status)
 {
     s->part.end++;
     bool full = s->part.count >= s->memory_bytes / POSTING_BYTES || s->part.count >= UINT32_MAX / 2;
     return !full || search_part(s, status);
 }
 
-bool impacts_end(impacts *s, gb_status *status)
+bool retrieve_impacts_end(impacts *s, gb_status *status)
 {
     return s->part.end == s->part.first || search_part(s, status);
 }

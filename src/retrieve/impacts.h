@@ -14,9 +14,10 @@ typedef struct impacts_vectors {
     uint32_t first, end;  /* vectors [first, end) of all; one that is being added is `end` */
 } impacts_vectors;
 
-/* A search: first all queries are added, then impacts_begin, then all passages, each ended by
- * impacts_passage, then impacts_end; impacts_free in any case. Each part of the passages is
- * searched for all queries before the next is added; the best of all parts remain. */
+/* A search: first all queries are added, then retrieve_impacts_begin, then all passages, each ended
+ * by retrieve_impacts_passage, then retrieve_impacts_end; retrieve_impacts_free in any case. Each
+ * part of the passages is searched for all queries before the next is added; the best of all parts
+ * remain. */
 typedef struct impacts {
     uint32_t depth;           /* passages wanted of a query */
     uint64_t memory_bytes;    /* of the postings of a part */
@@ -31,13 +32,13 @@ typedef struct impacts {
 } impacts;
 
 /* Adds a term, with a weight above 0, to the vector that is being added. */
-bool impacts_add(impacts_vectors *vectors, uint32_t term, float weight, gb_status *status);
+bool retrieve_impacts_add(impacts_vectors *vectors, uint32_t term, float weight, gb_status *status);
 /* All queries are there; term_count is settled. */
-bool impacts_begin(impacts *search, gb_status *status);
+bool retrieve_impacts_begin(impacts *search, gb_status *status);
 /* Ends a passage. */
-bool impacts_passage(impacts *search, gb_status *status);
+bool retrieve_impacts_passage(impacts *search, gb_status *status);
 /* Ends the passages: hits and found are those of all. */
-bool impacts_end(impacts *search, gb_status *status);
-void impacts_free(impacts *search);
+bool retrieve_impacts_end(impacts *search, gb_status *status);
+void retrieve_impacts_free(impacts *search);
 
 #endif

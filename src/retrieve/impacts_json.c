@@ -51,7 +51,7 @@ static bool add_vector(json_search *s, impacts_vectors *v, gb_names *names, bool
                                  "the weight of \"%.80s\" is %g", term, weight);
         if (!term_number(s, term, grow, &number, status) ||
             ((float)weight > 0 && number != GB_MAP_NONE &&
-             !impacts_add(v, number, (float)weight, status)))
+             !retrieve_impacts_add(v, number, (float)weight, status)))
             return false;
     }
     return true;
@@ -72,7 +72,7 @@ static bool take_passage(void *ctx, const gb_lines *lines, const json_t *object,
 {
     json_search *s = ctx;
     return add_vector(s, &s->search.part, s->names->passages, false, lines, object, status) &&
-           impacts_passage(&s->search, status);
+           retrieve_impacts_passage(&s->search, status);
 }
 
 static bool search_all(json_search *s, gb_run *run, gb_status *status)
@@ -82,9 +82,9 @@ static bool search_all(json_search *s, gb_run *run, gb_status *status)
     bool ok = gb_jsonl_each(gb_lines_open(params->queries, status), take_query, s, status);
     if (ok && !search->queries.end)
         ok = gb_fail(status, GB_DATA, params->queries, NULL, "no queries");
-    ok = ok && impacts_begin(search, status) &&
+    ok = ok && retrieve_impacts_begin(search, status) &&
          gb_jsonl_each(gb_lines_open(params->passages, status), take_passage, s, status) &&
-         impacts_end(search, status);
+         retrieve_impacts_end(search, status);
     if (ok && !search->part.end)
         ok = gb_fail(status, GB_DATA, params->passages, NULL, "no passages");
     for (uint32_t query = 0; ok && query < search->queries.end; query++)
@@ -103,6 +103,6 @@ bool gb_impacts_search(const gb_impacts_params *params, const gb_run_names *name
     bool ok = s.terms && search_all(&s, run, status);
     *parts = s.search.parts;
     gb_map_destroy(s.terms);
-    impacts_free(&s.search);
+    retrieve_impacts_free(&s.search);
     return ok;
 }

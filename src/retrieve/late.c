@@ -5,7 +5,7 @@
 
 /* ---- opening ---- */
 
-bool late_open(gb_retriever *r, gb_status *status)
+bool retrieve_late_open(gb_retriever *r, gb_status *status)
 {
     retrieve_late *late = &r->late;
     if (!retrieve_is_late(r))
@@ -18,7 +18,7 @@ bool late_open(gb_retriever *r, gb_status *status)
                            gb_vocab_specials(r->model.vocab), &late->head, status);
 }
 
-void late_close(retrieve_late *late)
+void retrieve_late_close(retrieve_late *late)
 {
     gb_late_settings_free(&late->settings);
     free(late->starts);
@@ -28,8 +28,8 @@ void late_close(retrieve_late *late)
 
 /* ---- what is known before encoding ---- */
 
-uint32_t *late_starts(const gb_retriever *r, gb_late_side side, const gb_encode_rows *texts,
-                      gb_status *status)
+uint32_t *retrieve_late_starts(const gb_retriever *r, gb_late_side side,
+                               const gb_encode_rows *texts, gb_status *status)
 {
     uint32_t *starts = gb_alloc((size_t)texts->count + 1, sizeof *starts, status);
     uint64_t total = 0;
@@ -47,8 +47,8 @@ uint32_t *late_starts(const gb_retriever *r, gb_late_side side, const gb_encode_
     return NULL;
 }
 
-bool late_tags(const gb_retriever *r, gb_late_side side, const gb_encode_rows *texts,
-               late_take_tags *take, void *ctx, gb_status *status)
+bool retrieve_late_tags(const gb_retriever *r, gb_late_side side, const gb_encode_rows *texts,
+                        late_take_tags *take, void *ctx, gb_status *status)
 {
     gb_batch batch = {0};
     uint32_t *tags = gb_alloc(gb_late_longest(&r->late.head, side), sizeof *tags, status);
@@ -73,7 +73,7 @@ bool late_tags(const gb_retriever *r, gb_late_side side, const gb_encode_rows *t
 
 /* ---- encoding ---- */
 
-gb_late_encoder *late_encoder(const gb_retriever *r, gb_late_side side, gb_status *status)
+gb_late_encoder *retrieve_late_encoder(const gb_retriever *r, gb_late_side side, gb_status *status)
 {
     const gb_late_encoder_params params = {.device = r->how.device,
                                            .bert = &r->bert,
@@ -104,12 +104,12 @@ static bool encode_some(void *self, uint32_t first, uint32_t count, float *vecto
     return gb_late_encoder_run(e->encoder, &some, vectors, vectors + rows * e->width, NULL, status);
 }
 
-bool late_write(const gb_retriever *r, gb_late_side side, const gb_encode_rows *texts,
-                const uint32_t *starts, const gb_vector_file *file, const char *whole,
-                gb_padding *padding, gb_status *status)
+bool retrieve_late_write(const gb_retriever *r, gb_late_side side, const gb_encode_rows *texts,
+                         const uint32_t *starts, const gb_vector_file *file, const char *whole,
+                         gb_padding *padding, gb_status *status)
 {
     gb_ranks *ranks = r->how.ranks;
-    encoding e = {late_encoder(r, side, status), *texts, NULL, r->late.settings.width};
+    encoding e = {retrieve_late_encoder(r, side, status), *texts, NULL, r->late.settings.width};
     retrieve_part part = {.file = file,
                           .label = texts->label,
                           .rows = starts[texts->count],

@@ -30,10 +30,10 @@ static bool make_tags(const gb_retriever *r, gb_late_side side, const gb_encode_
     if (r->late.settings.kind != GB_LATE_COIL)
         return true;
     tag_list list = {.tags = *tags = gb_alloc((size_t)tokens + 1, sizeof **tags, status)};
-    return list.tags && late_tags(r, side, texts, take_tags, &list, status);
+    return list.tags && retrieve_late_tags(r, side, texts, take_tags, &list, status);
 }
 
-bool late_index(gb_retriever *r, const gb_vector_file *file, gb_status *status)
+bool retrieve_late_index(gb_retriever *r, const gb_vector_file *file, gb_status *status)
 {
     retrieve_late *late = &r->late;
     bool coil = late->settings.kind == GB_LATE_COIL;
@@ -42,9 +42,9 @@ bool late_index(gb_retriever *r, const gb_vector_file *file, gb_status *status)
                                   .label = "encode passages"};
     char *whole = gb_format(status, "%s.whole", file->path);
     bool ok =
-        whole && (late->starts = late_starts(r, GB_LATE_PASSAGE, &texts, status)) &&
+        whole && (late->starts = retrieve_late_starts(r, GB_LATE_PASSAGE, &texts, status)) &&
         make_tags(r, GB_LATE_PASSAGE, &texts, late->starts[texts.count], &late->tags, status) &&
-        late_write(r, GB_LATE_PASSAGE, &texts, late->starts, file, whole, NULL, status) &&
+        retrieve_late_write(r, GB_LATE_PASSAGE, &texts, late->starts, file, whole, NULL, status) &&
         (r->passages = gb_npy_open(&file->path, 1, status)) &&
         (!coil || (late->whole = gb_npy_open((const char *const *)&whole, 1, status)));
     free(whole);
@@ -73,7 +73,7 @@ static bool encode_queries(const gb_retriever *r, gb_late_encoder *encoder,
 {
     bool coil = r->late.settings.kind == GB_LATE_COIL;
     uint32_t width = r->late.settings.width, hidden = coil ? r->model.config.hidden_size : 0;
-    if (!(q->starts = late_starts(r, GB_LATE_QUERY, queries, status)))
+    if (!(q->starts = retrieve_late_starts(r, GB_LATE_QUERY, queries, status)))
         return false;
     uint32_t rows = q->starts[queries->count];
     q->tokens = gb_alloc((size_t)rows * width + 1, sizeof *q->tokens, status);
@@ -125,8 +125,8 @@ static bool exchange(gb_ranks *ranks, uint32_t queries, uint32_t k, const gb_fou
     return ok;
 }
 
-bool late_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, gb_run *run,
-               gb_status *status)
+bool retrieve_late_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, gb_run *run,
+                        gb_status *status)
 {
     uint32_t passages = (uint32_t)gb_row_file_count(r->tokens.passages), first, own;
     uint32_t k = depth < passages ? depth : passages;
@@ -134,7 +134,7 @@ bool late_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, g
     const gb_found found = {gb_alloc(cells, sizeof *found.rows, status),
                             gb_alloc(cells, sizeof *found.scores, status)};
     gb_late_encoder *encoder =
-        found.rows && found.scores ? late_encoder(r, GB_LATE_QUERY, status) : NULL;
+        found.rows && found.scores ? retrieve_late_encoder(r, GB_LATE_QUERY, status) : NULL;
     bool ok = encoder != NULL;
     gb_ranks_range(gb_ranks_rank(r->how.ranks), gb_ranks_count(r->how.ranks), queries->count,
                    &first, &own);

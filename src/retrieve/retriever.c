@@ -16,7 +16,7 @@ static bool open_model(gb_retriever *r, gb_status *status)
            (r->params = gb_params_create(status)) &&
            gb_bert_declare(r->params, &r->model.config, gb_retriever_is_sparse(r), &r->bert,
                            status) &&
-           late_open(r, status) &&
+           retrieve_late_open(r, status) &&
            gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder),
                                  status) &&
            (r->values = gb_model_input_values(r->model.folder, r->params, status));
@@ -78,7 +78,7 @@ void gb_retriever_close(gb_retriever *r)
     gb_npy_close(r->passages);
     free(r->query_weights);
     free(r->sparse_index);
-    late_close(&r->late);
+    retrieve_late_close(&r->late);
     free(r);
 }
 
@@ -130,7 +130,7 @@ bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_enco
                          float *vectors, gb_status *status)
 {
     if (gb_retriever_is_sparse(r))
-        return sparse_encode(r, kind, texts, vectors, status);
+        return retrieve_sparse_encode(r, kind, texts, vectors, status);
     if (retrieve_is_late(r))
         return gb_fail(status, GB_USAGE, gb_folder_path(r->model.folder), "take a dense retriever",
                        "a %s model has no vector of a text",
@@ -194,10 +194,10 @@ bool gb_retriever_index(gb_retriever *r, const gb_vector_file *file, gb_status *
                                   .count = (uint32_t)gb_row_file_count(r->tokens.passages),
                                   .label = "encode passages"};
     if (retrieve_is_late(r))
-        return late_index(r, file, status);
+        return retrieve_late_index(r, file, status);
     if (gb_retriever_is_sparse(r))
         return (r->sparse_index = gb_strdup(file->path, status)) &&
-               sparse_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status);
+               retrieve_sparse_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status);
     return gb_retriever_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status) &&
            (r->passages = gb_npy_open(&file->path, 1, status));
 }
@@ -226,9 +226,9 @@ bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t 
                        gb_status *status)
 {
     if (gb_retriever_is_sparse(r))
-        return sparse_rank(r, queries, depth, run, status);
+        return retrieve_sparse_rank(r, queries, depth, run, status);
     if (retrieve_is_late(r))
-        return late_rank(r, queries, depth, run, status);
+        return retrieve_late_rank(r, queries, depth, run, status);
     gb_vectors passages = gb_retriever_passages(r);
     gb_vectors vectors = {.rows = queries->count, .width = passages.width};
     gb_search_params params = {.k = depth < passages.rows ? depth : passages.rows,

@@ -87,9 +87,9 @@ bool retrieve_write_description(const retrieve_description *d, const char *folde
 static bool write_sparse(const job *j, const gb_retriever *retriever, const char *folder,
                          const gb_vector_file *file, gb_shard_written *written, gb_status *status)
 {
-    return sparse_write(retriever, j->kind, &j->texts, file, &written->padding, status) &&
+    return retrieve_sparse_write(retriever, j->kind, &j->texts, file, &written->padding, status) &&
            (gb_ranks_rank(retrieve_params(retriever)->ranks) ||
-            sparse_print(retriever, file->path, &j->texts, j->names, folder, status));
+            retrieve_sparse_print(retriever, file->path, &j->texts, j->names, folder, status));
 }
 
 /* vectors.npy, and what goes with vectors of tokens. */
@@ -98,8 +98,8 @@ static bool write_vectors(const job *j, const gb_retriever *retriever, const gb_
                           gb_status *status)
 {
     if (retrieve_is_late(retriever))
-        return late_write_shard(retriever, j->kind, &j->texts, shard->half, folder, journal,
-                                padding, status);
+        return retrieve_late_write_shard(retriever, j->kind, &j->texts, shard->half, folder,
+                                         journal, padding, status);
     char *path = gb_path_join(status, folder, "vectors.npy");
     bool ok =
         path && gb_retriever_write(retriever, j->kind, &j->texts,

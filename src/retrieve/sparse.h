@@ -25,15 +25,15 @@ typedef struct sparse_source {
 typedef bool sparse_take_fn(void *ctx, uint32_t text, const sparse_term *terms, uint32_t count,
                             gb_status *status);
 /* Gives the vectors of texts, from 0 on. */
-bool sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,
-                 void *ctx, gb_status *status);
-void sparse_source_free(sparse_source *source); /* scratch and encoder */
+bool retrieve_sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,
+                          void *ctx, gb_status *status);
+void retrieve_sparse_source_free(sparse_source *source); /* scratch and encoder */
 
 /* A file of sparse vectors: "GABTERMS", u32 version, u32 number of terms; then of each text u32
  * count and so many sparse_term. Writes those of texts, and goes on where `journal` says that an
  * earlier call ended. */
-bool sparse_file_write(const gb_vector_file *file, const gb_encode_rows *texts, uint32_t vocab_size,
-                       sparse_source *source, gb_status *status);
+bool retrieve_sparse_file_write(const gb_vector_file *file, const gb_encode_rows *texts,
+                                uint32_t vocab_size, sparse_source *source, gb_status *status);
 /* Reads it, text after text. */
 typedef struct sparse_reader {
     FILE *stream;        /* open, or NULL */
@@ -42,23 +42,25 @@ typedef struct sparse_reader {
     sparse_term *terms;  /* of the last text */
     size_t capacity;     /* of the array */
 } sparse_reader;
-bool sparse_reader_open(sparse_reader *reader, const char *path, uint32_t vocab_size,
-                        gb_status *status);
+bool retrieve_sparse_reader_open(sparse_reader *reader, const char *path, uint32_t vocab_size,
+                                 gb_status *status);
 /* The next text's terms into reader->terms. GB_DATA where the file ends or is damaged. */
-bool sparse_reader_next(sparse_reader *reader, uint32_t *count, gb_status *status);
-void sparse_reader_close(sparse_reader *reader);
+bool retrieve_sparse_reader_next(sparse_reader *reader, uint32_t *count, gb_status *status);
+void retrieve_sparse_reader_close(sparse_reader *reader);
 
 /* What the functions of a retriever do where its vectors are sparse. The file of a rank is
  * `path`.RANK. */
-bool sparse_write(const gb_retriever *retriever, gb_text_kind kind, const gb_encode_rows *texts,
-                  const gb_vector_file *file, gb_padding *padding, gb_status *status);
-bool sparse_encode(const gb_retriever *retriever, gb_text_kind kind, const gb_encode_rows *texts,
-                   float *vectors, gb_status *status);
-bool sparse_rank(gb_retriever *retriever, const gb_encode_rows *queries, uint32_t depth,
-                 gb_run *run, gb_status *status);
+bool retrieve_sparse_write(const gb_retriever *retriever, gb_text_kind kind,
+                           const gb_encode_rows *texts, const gb_vector_file *file,
+                           gb_padding *padding, gb_status *status);
+bool retrieve_sparse_encode(const gb_retriever *retriever, gb_text_kind kind,
+                            const gb_encode_rows *texts, float *vectors, gb_status *status);
+bool retrieve_sparse_rank(gb_retriever *retriever, const gb_encode_rows *queries, uint32_t depth,
+                          gb_run *run, gb_status *status);
 /* Writes vectors.jsonl into a folder from the files of all ranks: names has the ids, rows of it are
  * `rows` or first, first + 1 ... . */
-bool sparse_print(const gb_retriever *retriever, const char *path, const gb_encode_rows *texts,
-                  const gb_row_file *names, const char *folder, gb_status *status);
+bool retrieve_sparse_print(const gb_retriever *retriever, const char *path,
+                           const gb_encode_rows *texts, const gb_row_file *names,
+                           const char *folder, gb_status *status);
 
 #endif

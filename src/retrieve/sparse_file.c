@@ -94,7 +94,7 @@ static bool write_rest(sparse_file *f, const gb_encode_rows *texts, sparse_sourc
         chunk.first += f->done;
         chunk.count = left < CHUNK ? left : CHUNK;
         chunk.label = NULL;
-        ok = sparse_each(source, &chunk, take, f, status);
+        ok = retrieve_sparse_each(source, &chunk, take, f, status);
         if (ok && (f->done == texts->count || gb_now_s() - noted_s >= noted_every)) {
             ok = note(f, status);
             noted_s = gb_now_s();
@@ -106,8 +106,8 @@ static bool write_rest(sparse_file *f, const gb_encode_rows *texts, sparse_sourc
     return ok;
 }
 
-bool sparse_file_write(const gb_vector_file *file, const gb_encode_rows *texts, uint32_t vocab_size,
-                       sparse_source *source, gb_status *status)
+bool retrieve_sparse_file_write(const gb_vector_file *file, const gb_encode_rows *texts,
+                                uint32_t vocab_size, sparse_source *source, gb_status *status)
 {
     sparse_file f = {.names = file};
     int fd = GB_TRY_CALL(open(file->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -132,7 +132,8 @@ static bool damaged(const sparse_reader *r, const char *what, gb_status *status)
                    "a file of sparse vectors is damaged: %s", what);
 }
 
-bool sparse_reader_open(sparse_reader *r, const char *path, uint32_t vocab_size, gb_status *status)
+bool retrieve_sparse_reader_open(sparse_reader *r, const char *path, uint32_t vocab_size,
+                                 gb_status *status)
 {
     file_header header;
     *r = (sparse_reader){.path = path, .vocab_size = vocab_size};
@@ -143,13 +144,13 @@ bool sparse_reader_open(sparse_reader *r, const char *path, uint32_t vocab_size,
         memcmp(header.magic, magic, sizeof magic) != 0 || header.version != VERSION ||
         header.vocab_size != vocab_size) {
         damaged(r, "it begins otherwise", status);
-        sparse_reader_close(r);
+        retrieve_sparse_reader_close(r);
         return false;
     }
     return true;
 }
 
-bool sparse_reader_next(sparse_reader *r, uint32_t *count, gb_status *status)
+bool retrieve_sparse_reader_next(sparse_reader *r, uint32_t *count, gb_status *status)
 {
     if (fread(count, sizeof *count, 1, r->stream) != 1 || *count > r->vocab_size)
         return damaged(r, "it was cut off", status);
@@ -164,7 +165,7 @@ bool sparse_reader_next(sparse_reader *r, uint32_t *count, gb_status *status)
     return true;
 }
 
-void sparse_reader_close(sparse_reader *r)
+void retrieve_sparse_reader_close(sparse_reader *r)
 {
     if (r->stream)
         fclose(r->stream);

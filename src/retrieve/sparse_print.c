@@ -76,21 +76,21 @@ static bool print_file(const printing *p, const char *path, uint32_t first, uint
 {
     sparse_reader reader;
     uint32_t terms;
-    bool ok = sparse_reader_open(&reader, path, gb_retriever_width(p->retriever), status);
+    bool ok = retrieve_sparse_reader_open(&reader, path, gb_retriever_width(p->retriever), status);
     if (!ok)
         return false;
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = !gb_interrupted() ||
              gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
-        ok = ok && sparse_reader_next(&reader, &terms, status) &&
+        ok = ok && retrieve_sparse_reader_next(&reader, &terms, status) &&
              print_text(p, first + i, reader.terms, terms, status);
     }
-    sparse_reader_close(&reader);
+    retrieve_sparse_reader_close(&reader);
     return ok;
 }
 
-bool sparse_print(const gb_retriever *r, const char *path, const gb_encode_rows *texts,
-                  const gb_row_file *names, const char *folder, gb_status *status)
+bool retrieve_sparse_print(const gb_retriever *r, const char *path, const gb_encode_rows *texts,
+                           const gb_row_file *names, const char *folder, gb_status *status)
 {
     printing p = {.retriever = r, .names = names, .texts = texts};
     char *to = gb_path_join(status, folder, "vectors.jsonl");

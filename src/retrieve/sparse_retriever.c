@@ -32,8 +32,8 @@ static char *file_of(const char *path, uint32_t rank, gb_status *status)
     return gb_format(status, "%s.%u", path, rank);
 }
 
-bool sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
-                  const gb_vector_file *file, gb_padding *padding, gb_status *status)
+bool retrieve_sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
+                           const gb_vector_file *file, gb_padding *padding, gb_status *status)
 {
     gb_ranks *ranks = r->how.ranks;
     gb_encode_rows own = *texts;
@@ -44,11 +44,11 @@ bool sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows
     char *path = file_of(file->path, gb_ranks_rank(ranks), status);
     const gb_vector_file own_file = {.path = path, .journal = file->journal};
     bool ok = path && open_source(r, kind, &source, status) &&
-              sparse_file_write(&own_file, &own, gb_retriever_width(r), &source, status) &&
+              retrieve_sparse_file_write(&own_file, &own, gb_retriever_width(r), &source, status) &&
               retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
         *padding = source.encoder ? gb_encoder_padding(source.encoder) : (gb_padding){0};
-    sparse_source_free(&source);
+    retrieve_sparse_source_free(&source);
     free(path);
     return ok;
 }
@@ -73,14 +73,14 @@ static bool take_dense(void *ctx, uint32_t text, const sparse_term *terms, uint3
     return true;
 }
 
-bool sparse_encode(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
-                   float *vectors, gb_status *status)
+bool retrieve_sparse_encode(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
+                            float *vectors, gb_status *status)
 {
     matrix to = {vectors, gb_retriever_width(r)};
     sparse_source source = {0};
     bool ok = open_source(r, kind, &source, status) &&
-              sparse_each(&source, texts, take_dense, &to, status);
-    sparse_source_free(&source);
+              retrieve_sparse_each(&source, texts, take_dense, &to, status);
+    retrieve_sparse_source_free(&source);
     return ok;
 }
 
@@ -101,7 +101,7 @@ static bool take_query(void *ctx, uint32_t text, const sparse_term *terms, uint3
     (void)text;
     for (uint32_t i = 0; ok && i < count; i++) {
         k->used[terms[i].id] = true;
-        ok = impacts_add(&k->search.queries, terms[i].id, terms[i].weight, status);
+        ok = retrieve_impacts_add(&k->search.queries, terms[i].id, terms[i].weight, status);
     }
     k->search.queries.end++;
     return ok;
@@ -113,9 +113,9 @@ static bool add_queries(const gb_retriever *r, const gb_encode_rows *queries, ra
 {
     sparse_source source = {0};
     bool ok = open_source(r, GB_TEXT_QUERY, &source, status) &&
-              sparse_each(&source, queries, take_query, k, status);
-    sparse_source_free(&source);
-    return ok && impacts_begin(&k->search, status);
+              retrieve_sparse_each(&source, queries, take_query, k, status);
+    retrieve_sparse_source_free(&source);
+    return ok && retrieve_impacts_begin(&k->search, status);
 }
 
 /* The passages' vectors, from this rank's file. Terms that no query has are left out: they cannot
@@ -125,21 +125,22 @@ static bool add_passages(const gb_retriever *r, ranking *k, gb_status *status)
     sparse_reader reader = {0};
     uint32_t count;
     char *path = file_of(r->sparse_index, gb_ranks_rank(r->how.ranks), status);
-    bool ok = path && sparse_reader_open(&reader, path, k->search.term_count, status);
+    bool ok = path && retrieve_sparse_reader_open(&reader, path, k->search.term_count, status);
     gb_progress progress;
     gb_progress_begin(&progress, "search", "passages", k->passages, 0);
     for (uint32_t p = 0; ok && p < k->passages; p++) {
-        ok = sparse_reader_next(&reader, &count, status);
+        ok = retrieve_sparse_reader_next(&reader, &count, status);
         for (uint32_t i = 0; ok && i < count; i++)
             ok = !k->used[reader.terms[i].id] ||
-                 impacts_add(&k->search.part, reader.terms[i].id, reader.terms[i].weight, status);
-        ok = ok && impacts_passage(&k->search, status);
+                 retrieve_impacts_add(&k->search.part, reader.terms[i].id, reader.terms[i].weight,
+                                      status);
+        ok = ok && retrieve_impacts_passage(&k->search, status);
         gb_progress_update(&progress, p, NULL);
     }
-    ok = ok && impacts_end(&k->search, status);
+    ok = ok && retrieve_impacts_end(&k->search, status);
     if (ok)
         gb_progress_end(&progress, k->passages, NULL);
-    sparse_reader_close(&reader);
+    retrieve_sparse_reader_close(&reader);
     free(path);
     return ok;
 }
@@ -194,7 +195,7 @@ static bool rank_some(gb_retriever *r, const gb_encode_rows *queries, uint32_t d
          retrieve_search_exchange(r->how.ranks, total, k.search.depth, queries->count, &found,
                                   status) &&
          add_lists(queries, &found, &k.search, run, status);
-    impacts_free(&k.search);
+    retrieve_impacts_free(&k.search);
     free(k.used);
     free(found.rows);
     free(found.scores);
@@ -203,8 +204,8 @@ static bool rank_some(gb_retriever *r, const gb_encode_rows *queries, uint32_t d
 
 #define MOST_CELLS (32u << 20) /* results at a time */
 
-bool sparse_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, gb_run *run,
-                 gb_status *status)
+bool retrieve_sparse_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth,
+                          gb_run *run, gb_status *status)
 {
     uint32_t most = depth < MOST_CELLS ? MOST_CELLS / (depth ? depth : 1) : 1;
     bool ok = true;

@@ -78,8 +78,8 @@ static bool take_tokens(const giving *g, const gb_encode_rows *texts, uint32_t t
     return give(g, text, kept, status);
 }
 
-bool sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,
-                 void *ctx, gb_status *status)
+bool retrieve_sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,
+                          void *ctx, gb_status *status)
 {
     giving g = {source, take, ctx};
     bool ok = true;
@@ -92,7 +92,7 @@ bool sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take
     return ok;
 }
 
-void sparse_source_free(sparse_source *source)
+void retrieve_sparse_source_free(sparse_source *source)
 {
     gb_encoder_destroy(source->encoder);
     free(source->terms);

@@ -228,7 +228,7 @@ static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
         return true;
     for (gb_executable *e = state->execs; e; e = e->next)
         forget(e);
-    return state_grow_activations(state, bytes, status);
+    return tape_grow_activations(state, bytes, status);
 }
 
 /* Everything that refers to the activations. */
@@ -262,7 +262,8 @@ gb_executable *gb_executable_create(gb_state *state, gb_tape *tape, gb_status *s
     state->execs = exec;
     const gb_device_caps *caps = gb_device_get_caps(state->device);
     bool ok = gb_plan_memory(tape, GB_ALIGNMENT, state->buffer_bytes, &exec->plan, status) &&
-              gb_plan_fits(tape, &exec->plan, caps, status) && place_outputs(exec, status) && create_buffers(exec, status) && record(exec, status);
+              gb_plan_fits(tape, &exec->plan, caps, status) && place_outputs(exec, status) &&
+              create_buffers(exec, status) && record(exec, status);
     for (uint32_t s = 0; ok && s < SLOTS; s++)
         ok = record_up(exec, s, status);
     if (!ok) {

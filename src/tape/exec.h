@@ -4,7 +4,6 @@
 
 #include "tape.h"
 
-
 struct gb_state {
     gb_device *device;                 /* not owned */
     const gb_params *params;           /* not owned */
@@ -20,6 +19,6 @@ struct gb_state {
 
 /* Makes the activations so large, in as many buffers as the device's limits ask for; nothing may
  * refer to those that are there. After a failure there are none. */
-bool state_grow_activations(gb_state *state, uint64_t bytes, gb_status *status);
+bool tape_grow_activations(gb_state *state, uint64_t bytes, gb_status *status);
 
 #endif

@@ -62,7 +62,7 @@ static bool record_poison(gb_state *state, gb_status *status)
     return state->poison != NULL;
 }
 
-bool state_grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
+bool tape_grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
 {
     uint64_t size = state->buffer_bytes;
     uint32_t count = (uint32_t)(bytes / size + (bytes % size != 0));

@@ -41,8 +41,8 @@ static bool write_file(uint32_t most, double least, gb_status *status)
     sparse_source source = {
         .specials = {.cls = 1, .sep = 2}, .max_length = 8, .most = most, .least = least};
     source.weights = weights;
-    bool ok = sparse_file_write(&file, &rows, VOCABULARY, &source, status);
-    sparse_source_free(&source);
+    bool ok = retrieve_sparse_file_write(&file, &rows, VOCABULARY, &source, status);
+    retrieve_sparse_source_free(&source);
     return ok;
 }
 
@@ -64,19 +64,20 @@ Test(sparse_file, what_is_written_is_read)
     gb_status status = {0};
     cr_assert(write_file(0, .5, &status), "%s", status.what);
     sparse_reader reader;
-    cr_assert(sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s", status.what);
+    cr_assert(retrieve_sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s",
+              status.what);
     for (uint32_t t = 0; t < TEXTS; t++) {
         float wanted[VOCABULARY];
         uint32_t count;
-        cr_assert(sparse_reader_next(&reader, &count, &status), "%s", status.what);
+        cr_assert(retrieve_sparse_reader_next(&reader, &count, &status), "%s", status.what);
         cr_assert_eq(count, expected(t, .5, wanted), "text %u: %u terms", t, count);
         for (uint32_t i = 0; i < count; i++)
             cr_assert_eq(reader.terms[i].weight, wanted[reader.terms[i].id], "text %u", t);
     }
     uint32_t count;
-    cr_expect_not(sparse_reader_next(&reader, &count, &status));
+    cr_expect_not(retrieve_sparse_reader_next(&reader, &count, &status));
     cr_expect_not_null(strstr(status.what, "was cut off"), "%s", status.what);
-    sparse_reader_close(&reader);
+    retrieve_sparse_reader_close(&reader);
 }
 
 /* The largest weights; of equal ones the term that comes first. */
@@ -85,11 +86,12 @@ Test(sparse_file, the_largest_remain)
     gb_status status = {0};
     cr_assert(write_file(2, 0, &status), "%s", status.what);
     sparse_reader reader;
-    cr_assert(sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s", status.what);
+    cr_assert(retrieve_sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s",
+              status.what);
     for (uint32_t t = 0; t < TEXTS; t++) {
         float wanted[VOCABULARY];
         uint32_t count, all = expected(t, 0, wanted);
-        cr_assert(sparse_reader_next(&reader, &count, &status), "%s", status.what);
+        cr_assert(retrieve_sparse_reader_next(&reader, &count, &status), "%s", status.what);
         cr_assert_eq(count, all < 2 ? all : 2, "text %u: %u terms of %u", t, count, all);
         for (uint32_t i = 0; i < VOCABULARY; i++)
             for (uint32_t k = 0; k < count; k++) {
@@ -100,7 +102,7 @@ Test(sparse_file, the_largest_remain)
                           "text %u: term %u was dropped for %u", t, i, kept->id);
             }
     }
-    sparse_reader_close(&reader);
+    retrieve_sparse_reader_close(&reader);
 }
 
 /* A process that was killed had written more than its journal says, or nothing of use. */
@@ -113,11 +115,12 @@ Test(sparse_file, a_killed_process_goes_on)
     size_t length, whole_length;
     cr_assert(write_file(0, 0, &status), "%s", status.what);
     char *whole = gb_read_file("terms", &whole_length, &status);
-    cr_assert(sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s", status.what);
+    cr_assert(retrieve_sparse_reader_open(&reader, "terms", VOCABULARY, &status), "%s",
+              status.what);
     for (uint32_t t = 0; t < 1024; t++)
-        cr_assert(sparse_reader_next(&reader, &count, &status));
+        cr_assert(retrieve_sparse_reader_next(&reader, &count, &status));
     size_t place = (size_t)ftell(reader.stream);
-    sparse_reader_close(&reader);
+    retrieve_sparse_reader_close(&reader);
     for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
         char journal[64];
         snprintf(journal, sizeof journal, journals[i], place);
@@ -138,7 +141,7 @@ Test(sparse_file, damage_is_found)
     sparse_reader reader;
     uint32_t count;
     cr_assert(write_file(0, 0, &status), "%s", status.what);
-    cr_expect_not(sparse_reader_open(&reader, "terms", VOCABULARY + 1, &status));
+    cr_expect_not(retrieve_sparse_reader_open(&reader, "terms", VOCABULARY + 1, &status));
     cr_expect_not_null(strstr(status.what, "begins otherwise"), "%s", status.what);
     size_t length;
     char *bytes = gb_read_file("terms", &length, &status);
@@ -149,12 +152,12 @@ Test(sparse_file, damage_is_found)
         memcpy(bytes + at, "\377\377\377\377", 4);
         cr_assert(gb_write_file("damaged", bytes, length, &status));
         memcpy(bytes + at, kept, 4);
-        cr_assert(sparse_reader_open(&reader, "damaged", far, &status), "%s", status.what);
+        cr_assert(retrieve_sparse_reader_open(&reader, "damaged", far, &status), "%s", status.what);
         bool ok = true;
         for (uint32_t t = 0; ok && t < TEXTS; t++)
-            ok = sparse_reader_next(&reader, &count, &status);
+            ok = retrieve_sparse_reader_next(&reader, &count, &status);
         cr_expect_not(ok, "byte %zu", at);
-        sparse_reader_close(&reader);
+        retrieve_sparse_reader_close(&reader);
     }
     free(bytes);
 }
