@@ -34,6 +34,8 @@ static int by_weight(const void *a, const void *b)
 static double prune(bm25_feedback_term *terms, size_t *count, uint32_t most)
 {
     double sum = 0;
+    if (!*count)
+        return 0; /* qsort wants an array, even of nothing */
     qsort(terms, *count, sizeof *terms, by_weight);
     if (*count > most)
         *count = most;
