@@ -71,7 +71,8 @@ static bool label_query(labels *l, const gb_run *scored, const gb_run_list *list
     l->counts->positives += positives;
     l->counts->negatives += negatives;
     l->counts->between += list->count - positives - negatives;
-    qsort(l->hits, negatives, sizeof *l->hits, by_score);
+    if (negatives)
+        qsort(l->hits, negatives, sizeof *l->hits, by_score);
     return !negatives || gb_run_add(l->negatives, list->query, l->hits, negatives, status);
 }
 

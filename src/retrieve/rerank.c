@@ -338,7 +338,9 @@ static bool rank_run(const rerank *r, ranked *to, const float *scores, gb_status
         run->hits[h].score = r->how->form ? 1 / (1 + exp(-score)) : score;
     }
     for (size_t l = 0; l < run->list_count; l++)
-        qsort(run->hits + run->lists[l].first, run->lists[l].count, sizeof *run->hits, by_score);
+        if (run->lists[l].count)
+            qsort(run->hits + run->lists[l].first, run->lists[l].count, sizeof *run->hits,
+                  by_score);
     return true;
 }
 
