@@ -79,6 +79,23 @@ small_beir() # PASSAGES FOLDER
     }'
 }
 
+# The same with other queries, twelve of which train and six of which judge.
+training_beir() # PASSAGES FOLDER
+{
+    mkdir -p "$2/qrels"
+    awk -v passages="$1" -v folder="$2" 'BEGIN {
+        split("stone river ice rain sand peak wind moss", word)
+        printf "query-id\tcorpus-id\tscore\n" >(folder "/qrels/train.tsv")
+        printf "query-id\tcorpus-id\tscore\n" >(folder "/qrels/test.tsv")
+        for (i = 0; i < passages; i++)
+            printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >(folder "/corpus.jsonl")
+        for (i = 0; i < 18; i++) {
+            printf "{\"_id\": \"q%d\", \"text\": \"%s or %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >(folder "/queries.jsonl")
+            printf "q%d\td%d\t1\n", i, i >(folder "/qrels/" (i % 3 ? "train" : "test") ".tsv")
+        }
+    }'
+}
+
 # Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
 need_ranks() # GABBRO
 {

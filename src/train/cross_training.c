@@ -193,14 +193,11 @@ static bool open_training(training *t, const gb_cross_settings *settings, uint32
         return false;
     uint64_t visits = (uint64_t)settings->epochs * t->set.count;
     uint32_t steps = (uint32_t)((visits + settings->params.batch - 1) / settings->params.batch);
-    t->train = (gb_train_params){.params = t->model,
-                                 .config = &t->config,
-                                 .schedule = train_schedule(&settings->optimiser, steps),
-                                 .adamw = train_adamw(&settings->optimiser),
-                                 .max_norm = (float)settings->optimiser.clip,
-                                 .max_length = t->params.max_length,
-                                 .label = "finetune-cross"};
-    gb_memory_apply(&settings->memory, &t->train);
+    t->train = train_params(&settings->optimiser, &settings->memory, steps);
+    t->train.params = t->model;
+    t->train.config = &t->config;
+    t->train.max_length = t->params.max_length;
+    t->train.label = "finetune-cross";
     t->training = (gb_training){&t->task, &t->train, t->values};
     return true;
 }

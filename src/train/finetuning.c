@@ -177,17 +177,12 @@ static bool make_model(finetuning *f, gb_status *status)
 static void make_training(finetuning *f)
 {
     const gb_finetuning_settings *o = f->settings;
-    f->train =
-        (gb_train_params){.params = f->model,
-                          .config = &f->config,
-                          .schedule = train_schedule(&o->optimiser, f->params.steps),
-                          .adamw = train_adamw(&o->optimiser),
-                          .max_norm = (float)o->optimiser.clip,
-                          .max_length = f->params.max_passage_length > f->params.max_query_length
-                                            ? f->params.max_passage_length
-                                            : f->params.max_query_length,
-                          .label = "finetune"};
-    gb_memory_apply(&o->memory, &f->train);
+    uint32_t query = f->params.max_query_length, passage = f->params.max_passage_length;
+    f->train = train_params(&o->optimiser, &o->memory, f->params.steps);
+    f->train.params = f->model;
+    f->train.config = &f->config;
+    f->train.max_length = query > passage ? query : passage;
+    f->train.label = "finetune";
     f->training = (gb_training){&f->task, &f->train, f->values};
 }
 

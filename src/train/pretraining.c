@@ -104,14 +104,11 @@ static void make_training(gb_pretraining *p)
 {
     const gb_pretraining_settings *o = p->settings;
     train_label(o, p->label);
-    p->train = (gb_train_params){.params = p->model,
-                                 .config = &p->config,
-                                 .schedule = train_schedule(&o->optimiser, o->steps),
-                                 .adamw = train_adamw(&o->optimiser),
-                                 .max_norm = (float)o->optimiser.clip,
-                                 .max_length = p->params.max_length,
-                                 .label = p->label};
-    gb_memory_apply(&o->memory, &p->train);
+    p->train = train_params(&o->optimiser, &o->memory, o->steps);
+    p->train.params = p->model;
+    p->train.config = &p->config;
+    p->train.max_length = p->params.max_length;
+    p->train.label = p->label;
     p->training = (gb_training){&p->task, &p->train, p->values};
 }
 

@@ -4,9 +4,10 @@
 
 #include <gabbro/train.h>
 
-/* gb_train's settings of an optimiser. */
-gb_schedule train_schedule(const gb_optimiser_settings *optimiser, uint32_t steps);
-gb_adamw_params train_adamw(const gb_optimiser_settings *optimiser);
+/* How a training of so many steps is done by its settings; the model and its texts are left to the
+ * caller: params, config, max_length, label. */
+gb_train_params train_params(const gb_optimiser_settings *optimiser,
+                             const gb_memory_settings *memory, uint32_t steps);
 /* What the objective alone knows. */
 const gb_own_settings *train_own(const gb_pretraining_settings *settings);
 /* A label for progress: "cotmae/query", or "mlm" where there is no context. */

@@ -20,18 +20,18 @@ const gb_option gb_optimiser_options[] = {
     {0}};
 #undef FIELD
 
-gb_schedule train_schedule(const gb_optimiser_settings *o, uint32_t steps)
+gb_train_params train_params(const gb_optimiser_settings *o, const gb_memory_settings *memory,
+                             uint32_t steps)
 {
-    return (gb_schedule){.kind = o->decay_kind,
-                         .peak = (float)o->rate,
-                         .floor_ratio = (float)o->final_rate,
-                         .warmup = (uint32_t)(o->warmup * steps),
-                         .steps = steps};
-}
-
-gb_adamw_params train_adamw(const gb_optimiser_settings *o)
-{
-    return (gb_adamw_params){.9f, .999f, 1e-8f, (float)o->decay};
+    gb_train_params train = {.schedule = {.kind = o->decay_kind,
+                                          .peak = (float)o->rate,
+                                          .floor_ratio = (float)o->final_rate,
+                                          .warmup = (uint32_t)(o->warmup * steps),
+                                          .steps = steps},
+                             .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
+                             .max_norm = (float)o->clip};
+    gb_memory_apply(memory, &train);
+    return train;
 }
 
 /* ---- pre-training ---- */

@@ -7,18 +7,7 @@ set -u
 . "$(dirname -- "$0")/../checks.sh"
 enter_work sparse "$1"
 
-mkdir -p beir/qrels
-awk 'BEGIN {
-    split("stone river ice rain sand peak wind moss", word)
-    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/train.tsv"
-    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/test.tsv"
-    for (i = 0; i < 120; i++)
-        printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8]
-    for (i = 0; i < 18; i++) {
-        printf "{\"_id\": \"q%d\", \"text\": \"%s or %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >"beir/queries.jsonl"
-        printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 3 ? "train" : "test") ".tsv")
-    }
-}' >beir/corpus.jsonl
+training_beir 120 beir
 collection=$(made collection --from beir)
 vocabulary=$(made vocabulary --collection "$collection" --size 100)
 tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 --query-tokens 8)
