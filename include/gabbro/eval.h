@@ -122,9 +122,10 @@ typedef struct gb_fusion {
 } gb_fusion;
 /* Fuses runs of the same names. The score of a passage is the sum over the runs that list it of
  * weight / (k + rank), or of weight (score - least) / (largest - least); in a list whose scores are
- * all equal, the fraction is 1. By turns it is 1 / (its place in the result), without weights. Ranks are by falling score, equal scores in the order of the list.
- * Queries come in the order in which the runs first name them, passages by falling score, equal
- * ones in the order in which the runs name them. */
+ * all equal, the fraction is 1. By turns it is 1 / (its place in the result), without weights.
+ * Ranks are by falling score, equal scores in the order of the list. Queries come in the order in
+ * which the runs first name them, passages by falling score, equal ones in the order in which the
+ * runs name them. */
 bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run *fused,
                  gb_status *status);
 
@@ -308,6 +309,16 @@ typedef struct gb_evaluation {
 bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_run_names *names,
                  const gb_eval_params *params, gb_evaluation *evaluation, gb_status *status);
 void gb_evaluation_free(gb_evaluation *evaluation);
+/* A passage at its rank in an evaluation. */
+typedef struct gb_ranked {
+    uint32_t passage; /* row, or GB_NO_PASSAGE */
+    int32_t grade;    /* of its judgement, or GB_UNJUDGED */
+} gb_ranked;
+/* Ranks the list of one query as gb_evaluate does: *hits [*count], which the caller frees; no
+ * passages if the run does not have the query. */
+bool gb_evaluate_list(const gb_run *run, uint32_t query, const gb_qrels *qrels,
+                      const gb_run_names *names, const gb_eval_params *params, gb_ranked **hits,
+                      uint32_t *count, gb_status *status);
 /* Values [query_count] of the metric of that name, or NULL if it was not measured. */
 const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name);
 /* Total over the queries, and chance, of the metric of that name; NAN if it was not measured. */
@@ -342,12 +353,37 @@ typedef struct gb_compare_params {
 bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
                            const gb_compare_params *params, FILE *out, gb_status *status);
 
+/* One of two runs that are compared query by query. */
+typedef struct gb_diff_side {
+    const char *name;                /* name of the run */
+    const gb_run *run;               /* its rankings */
+    const gb_evaluation *evaluation; /* of it; its first metric is compared */
+} gb_diff_side;
+/* Two runs, and what is shown of them. */
+typedef struct gb_diff_params {
+    gb_diff_side a, b;               /* runs; both evaluations are `complete` */
+    const gb_qrels *qrels;           /* judgements of both */
+    const gb_run_names *names;       /* ids of both */
+    const gb_eval_params *how;       /* how both were evaluated */
+    const gb_collection *collection; /* texts, found by their ids; NULL: only ids are shown */
+    uint32_t queries;                /* queries shown that each run won; 0: all */
+    uint32_t passages;               /* passages of each run shown for a query */
+} gb_diff_params;
+/* Prints which queries each run won: their number and mean values, over all queries and, where
+ * there are texts, by length and first word; then the queries that A won by most and those that B
+ * did, with the first passages of both side by side. */
+bool gb_evaluation_diff(const gb_diff_params *params, FILE *out, gb_status *status);
+
 /* Which files to judge, and how to print the result: as trec_eval does, as MS MARCO's script does,
  * or in comparison with another run. */
 typedef struct gb_judge_params {
-    const char *qrels, *run;     /* files of judgements and of the run */
-    const char *other;           /* file of a run to compare with, or NULL */
-    gb_run_format format;        /* of both runs; AUTO with msmarco: MS MARCO's */
+    const char *qrels, *run;         /* files of judgements and of the run */
+    const char *other;               /* file of a run to compare with, or NULL */
+    const char *diff;                /* file of a run to compare with query by query, or NULL */
+    const gb_collection *collection; /* texts that are shown with diff, or NULL */
+    uint32_t diff_queries;           /* of gb_diff_params: queries */
+    uint32_t diff_passages;          /* passages */
+    gb_run_format format;            /* of both runs; AUTO with msmarco: MS MARCO's */
     bool single;                 /* round scores to single precision, as trec_eval up to 9.0.8 */
     bool msmarco;                /* print the block of MS MARCO's script */
     const char *const *measures; /* [measure_count] names for gb_metrics_add, or "runid" */

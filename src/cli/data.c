@@ -4,6 +4,7 @@
 #include <gabbro/data.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 char *cli_data_import(const gb_config *config, const char *path, gb_status *status)
@@ -20,6 +21,22 @@ char *cli_data_import(const gb_config *config, const char *path, gb_status *stat
         return folder;
     gb_temporary_remove(folder);
     return NULL;
+}
+
+gb_collection *cli_data_open(const gb_config *config, const char *path, char **imported,
+                             gb_status *status)
+{
+    char *inside = gb_path_join(status, path, "collection/collection.json");
+    bool is_artifact = inside && !access(inside, R_OK);
+    free(inside);
+    if (is_artifact) {
+        char *folder = gb_path_join(status, path, "collection");
+        gb_collection *collection = folder ? gb_collection_open(folder, status) : NULL;
+        free(folder);
+        return collection;
+    }
+    *imported = cli_data_import(config, path, status);
+    return *imported ? gb_collection_open(*imported, status) : NULL;
 }
 
 static int run_list(const gb_call *call)

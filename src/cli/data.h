@@ -4,12 +4,17 @@
 
 #include "cli.h"
 
+#include <gabbro/data.h>
 #include <gabbro/fetch.h>
 
 /* Import a collection as its files are (no queries or splits made, unknown ids counted) into a
  * temporary folder; the caller gives it to gb_temporary_remove. NULL and status on
  * failure. */
 char *cli_data_import(const gb_config *config, const char *path, gb_status *status);
+/* Open a collection: an artifact's, or what gabbro collection --from reads, which is imported into
+ * *imported as above; otherwise *imported stays NULL. */
+gb_collection *cli_data_open(const gb_config *config, const char *path, char **imported,
+                             gb_status *status);
 /* The option --manifest, into a const char *. */
 #define DATA_MANIFEST_OPTION(given)                                                                \
     {                                                                                              \

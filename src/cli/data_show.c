@@ -4,26 +4,6 @@
 
 #include <gabbro/data.h>
 
-#include <stdlib.h>
-#include <unistd.h>
-
-/* An artifact's collection, or NULL and *imported, a temporary folder, of files of other tools. */
-static gb_collection *open_any(const gb_config *config, const char *path, char **imported,
-                               gb_status *status)
-{
-    char *inside = gb_path_join(status, path, "collection/collection.json");
-    bool is_artifact = inside && !access(inside, R_OK);
-    free(inside);
-    if (is_artifact) {
-        char *folder = gb_path_join(status, path, "collection");
-        gb_collection *collection = folder ? gb_collection_open(folder, status) : NULL;
-        free(folder);
-        return collection;
-    }
-    *imported = cli_data_import(config, path, status);
-    return *imported ? gb_collection_open(*imported, status) : NULL;
-}
-
 static int run(const gb_call *call)
 {
     gb_collection_sample how = GB_COLLECTION_SAMPLE;
@@ -41,12 +21,11 @@ static int run(const gb_call *call)
     if (!gb_command_begin(&gb_cli_data_show, options, call, &words, &code))
         return code;
     gb_install_signals();
-    gb_collection *collection = open_any(call->config, words.items[0], &imported, &status);
+    gb_collection *collection = cli_data_open(call->config, words.items[0], &imported, &status);
     if (collection)
         gb_collection_show(collection, &how, stdout, &status);
     gb_collection_close(collection);
-    if (imported)
-        gb_temporary_remove(imported);
+    gb_temporary_remove(imported);
     return gb_command_end(&status);
 }
 

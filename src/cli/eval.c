@@ -1,6 +1,7 @@
 /* gabbro eval: judges a run as trec_eval, as the MS MARCO script, or against another run. */
-#include "cli.h"
+#include "data.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/eval.h>
 
 /* Orders of equal scores, by gb_ties; the last is no order of them. */
@@ -9,9 +10,27 @@ enum { TIES_RANK = 5 };
 static const char *const formats[] = {"auto", "trec", "msmarco", "scores", NULL};
 static const gb_run_format format_of[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO, GB_RUN_SCORES};
 
+/* Judge, with the texts at `path` if there are any. */
+static void judge(const gb_config *config, gb_judge_params *p, const char *path, gb_status *status)
+{
+    char *imported = NULL;
+    gb_collection *collection = path ? cli_data_open(config, path, &imported, status) : NULL;
+    p->collection = collection;
+    if (p->diff && (p->other || p->msmarco))
+        gb_fail(status, GB_USAGE, NULL, "give one of them", "%s and --diff print different things",
+                p->other ? "--compare" : "--msmarco");
+    else if (path && !p->diff)
+        gb_fail(status, GB_USAGE, NULL, NULL, "--collection is for --diff");
+    else if (!path || collection)
+        gb_judge_run(p, stdout, status);
+    gb_collection_close(collection);
+    gb_temporary_remove(imported);
+}
+
 static int run(const gb_call *call)
 {
-    gb_judge_params p = {.how = GB_EVAL_TREC, .seed = 42};
+    gb_judge_params p = {.how = GB_EVAL_TREC, .seed = 42, .diff_queries = 10, .diff_passages = 3};
+    const char *collection = NULL;
     gb_words measures = {0}, files = {0};
     uint32_t level = 1, order = 0, format = 0;
     const gb_option options[] = {
@@ -45,6 +64,16 @@ static int run(const gb_call *call)
          "print the block of the MS MARCO script; RUN is then in its format"},
         {"compare", GB_OPTION_TEXT, &p.other, 0, "RUN2",
          "print paired tests of RUN against RUN2 over all judged queries"},
+        {"diff", GB_OPTION_TEXT, &p.diff, 0, "RUN2",
+         "print which queries RUN won against RUN2 by one measure (-m; default ndcg_cut.10), which "
+         "it lost, and their passages"},
+        {"collection", GB_OPTION_TEXT, &collection, 0, "PATH",
+         "with --diff, show texts, and tell queries by length and first word: an artifact of "
+         "gabbro "
+         "collection, or what gabbro collection --from reads"},
+        {"diff-queries", GB_OPTION_U32, &p.diff_queries, 0, NULL,
+         "queries shown that each run won; 0: all"},
+        {"diff-passages", GB_OPTION_U32, &p.diff_passages, 0, NULL, "passages shown of each"},
         {"seed", GB_OPTION_U64, &p.seed, 0, NULL, "seed of the randomised tests"},
         {"values", GB_OPTION_TEXT, &p.values, 0, "FILE", "write the values of every query as TSV"},
         {0}};
@@ -61,7 +90,7 @@ static int run(const gb_call *call)
     p.how.keep_order = order == TIES_RANK;
     if (order != TIES_RANK)
         p.how.ties = (gb_ties)order;
-    gb_judge_run(&p, stdout, &status);
+    judge(call->config, &p, collection, &status);
     return gb_command_end(&status);
 }
 

@@ -105,8 +105,10 @@ static uint32_t rank_list(evaluator *e, const gb_run_list *list, const gb_qrel *
     if (params->depth && count > params->depth)
         count = params->depth;
     for (uint32_t i = 0; i < count; i++)
-        if (!params->judged_only || e->hits[i].grade != GB_UNJUDGED)
+        if (!params->judged_only || e->hits[i].grade != GB_UNJUDGED) {
+            e->hits[kept] = e->hits[i];
             e->grades[kept++] = e->hits[i].grade;
+        }
     return kept;
 }
 
@@ -262,6 +264,36 @@ bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_run_names *n
     else
         gb_evaluation_free(&out);
     return ok;
+}
+
+bool gb_evaluate_list(const gb_run *run, uint32_t query, const gb_qrels *qrels,
+                      const gb_run_names *names, const gb_eval_params *params, gb_ranked **hits,
+                      uint32_t *count, gb_status *status)
+{
+    gb_evaluation counters = {0};
+    evaluator e = {.run = run, .names = names, .params = params, .out = &counters};
+    const gb_run_list *list = gb_run_find(run, query);
+    size_t length = list ? list->count : 0, first = 0, end;
+    while (first < qrels->count && qrels->rows[first].query < query)
+        first++;
+    for (end = first; end < qrels->count && qrels->rows[end].query == query;)
+        end++;
+    e.hits = gb_alloc(length, sizeof *e.hits, status);
+    e.grades = gb_alloc(length, sizeof *e.grades, status);
+    gb_ranked *out = gb_alloc(length, sizeof *out, status);
+    bool ok = e.hits && e.grades && out;
+    uint32_t kept = ok && list ? rank_list(&e, list, qrels->rows + first, end - first) : 0;
+    for (uint32_t i = 0; i < kept; i++)
+        out[i] = (gb_ranked){e.hits[i].passage, e.hits[i].grade};
+    free(e.hits);
+    free(e.grades);
+    if (!ok) {
+        free(out);
+        return false;
+    }
+    *hits = out;
+    *count = kept;
+    return true;
 }
 
 void gb_evaluation_free(gb_evaluation *evaluation)

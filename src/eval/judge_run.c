@@ -32,18 +32,24 @@ static bool add_measures(judging *j, const char *const *words, size_t count, gb_
 static bool settle(judging *j, gb_status *status)
 {
     static const char *const compared[] = {"map", "recip_rank", "ndcg_cut.10", "recall.100"};
+    static const char *const differing[] = {"ndcg_cut.10"};
     static const char *const msmarco[] = {"MRR@10"}, *const official[] = {"official"};
     const gb_judge_params *p = j->params;
     j->how = p->how;
     j->how.metrics = &j->metrics;
     j->how.keep_order |= p->msmarco;
-    j->how.complete |= p->msmarco || p->other;
+    j->how.complete |= p->msmarco || p->other || p->diff;
     if (!add_measures(j, p->measures, p->measure_count, status))
         return false;
+    if (p->diff && p->measure_count && (j->metrics.count != 1 || j->run_name))
+        return gb_fail(status, GB_USAGE, NULL, "as --diff RUN2 -m MRR@10",
+                       "queries are won and lost by one measure");
     if (p->msmarco)
         return add_measures(j, msmarco, 1, status);
     if (p->measure_count)
         return true;
+    if (p->diff)
+        return add_measures(j, differing, 1, status);
     return p->other ? add_measures(j, compared, 4, status) : add_measures(j, official, 1, status);
 }
 
@@ -65,18 +71,29 @@ static bool read_run(judging *j, const char *path, gb_run *run, char **tag, gb_s
 static bool read_files(judging *j, gb_status *status)
 {
     const gb_judge_params *p = j->params;
+    const char *other = p->other ? p->other : p->diff;
     return gb_run_names_create(&j->names, status) &&
            read_run(j, p->run, &j->run, &j->run_tag, status) &&
-           (!p->other || read_run(j, p->other, &j->other, &j->other_tag, status)) &&
+           (!other || read_run(j, other, &j->other, &j->other_tag, status)) &&
            gb_qrels_read(p->qrels, &j->names, &j->qrels, status);
 }
 
 static bool compare(judging *j, const gb_evaluation *evaluation, FILE *out, gb_status *status)
 {
-    const gb_compare_params names = {j->run_tag, j->other_tag, j->params->seed};
+    const gb_judge_params *p = j->params;
+    const gb_compare_params names = {j->run_tag, j->other_tag, p->seed};
     gb_evaluation other = {0};
+    const gb_diff_params sides = {.a = {j->run_tag, &j->run, evaluation},
+                                  .b = {j->other_tag, &j->other, &other},
+                                  .qrels = &j->qrels,
+                                  .names = &j->names,
+                                  .how = &j->how,
+                                  .collection = p->collection,
+                                  .queries = p->diff_queries,
+                                  .passages = p->diff_passages};
     bool ok = gb_evaluate(&j->other, &j->qrels, &j->names, &j->how, &other, status) &&
-              gb_evaluation_compare(evaluation, &other, &names, out, status);
+              (p->diff ? gb_evaluation_diff(&sides, out, status)
+                       : gb_evaluation_compare(evaluation, &other, &names, out, status));
     gb_evaluation_free(&other);
     return ok;
 }
@@ -105,7 +122,7 @@ static bool judge(judging *j, FILE *out, gb_status *status)
               (!p->values || gb_evaluation_write(&evaluation, j->names.queries, p->values, status));
     if (ok && p->msmarco)
         gb_evaluation_print_msmarco(&evaluation, j->run.list_count, out);
-    else if (ok && p->other)
+    else if (ok && (p->other || p->diff))
         ok = compare(j, &evaluation, out, status);
     else if (ok)
         ok = gb_evaluation_print(&evaluation, j->names.queries, &print, out, status);
