@@ -374,6 +374,23 @@ typedef struct gb_diff_params {
  * did, with the first passages of both side by side. */
 bool gb_evaluation_diff(const gb_diff_params *params, FILE *out, gb_status *status);
 
+/* A run and the one that it reproduces. */
+typedef struct gb_agree_params {
+    const char *qrels;                /* file of judgements of both */
+    const char *original, *run;       /* files of runs */
+    const char *original_base, *base; /* files of their baselines, or NULL both */
+    const char *const *measures;      /* [measure_count] names for gb_metrics_add */
+    size_t measure_count;             /* 0: map, recip_rank, ndcg_cut.10, recall.100 */
+    int32_t level;                    /* smallest relevant grade */
+    uint32_t depth;                   /* passages of a query whose order is compared; 0: all */
+    double persistence;               /* of the rank-biased overlap */
+} gb_agree_params;
+/* Prints how far they agree: gb_tau_union and gb_rank_biased_overlap, mean over the queries of
+ * both; for every measure, over all judged queries, both values, the RMSE and p of a paired t-test,
+ * and with baselines the effect ratio and the delta of the relative improvements (gabbro/stats.h).
+ */
+bool gb_runs_agree(const gb_agree_params *params, FILE *out, gb_status *status);
+
 /* Which files to judge, and how to print the result: as trec_eval does, as MS MARCO's script does,
  * or in comparison with another run. */
 typedef struct gb_judge_params {

@@ -328,6 +328,14 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
  * the position of B's among the recorded results. GB_USAGE if they are of different tables. */
 bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *status);
 
+/* Prints how far a table.json agrees with `original`, another one, or with the published values in
+ * it if that is NULL, for each column over the rows that have both values: Kendall's tau-b, RMSE, p
+ * of a paired t-test, and for each row the effect ratio and the delta of the relative improvements
+ * over the row `base` (NULL: the column's first row). A value is the mean over the seeds, else the
+ * recorded mean. */
+bool gb_tables_agree(const char *original, const char *run, const char *base, FILE *out,
+                     gb_status *status);
+
 /* ---- noise ---- */
 
 enum { GB_NOISE_COLUMNS = 64 };

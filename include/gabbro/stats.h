@@ -68,4 +68,33 @@ bool gb_summarise(const double *values, size_t n, gb_summary *summary, gb_status
  * 1,000,000. */
 uint32_t gb_seeds_needed(double mean, double sd, double alpha, double power);
 
+/* ---- agreement of a reproduction with its original (Breuer et al., SIGIR 2020) ---- */
+
+/* Kendall's tau of a list and an original one over the union of their items. places [count] are the
+ * positions that the list's items have in the original, counted from 0, or GB_MAP_NONE; the
+ * original has `of` items. Items are numbered by their places in the original, then those that it
+ * lacks in the order of the list; compared are the numbers at the same ranks, as far as both lists
+ * go. *tau is NAN where that is less than two ranks. */
+bool gb_tau_union(const uint32_t *places, size_t count, size_t of, double *tau, gb_status *status);
+/* Rank-biased overlap of the same lists, extrapolated: Webber, Moffat and Zobel, A Similarity
+ * Measure for Indefinite Rankings (TOIS 28, 2010), equation 32. 0 < p < 1 is the persistence.
+ * *overlap is NAN where a list is empty. */
+bool gb_rank_biased_overlap(const uint32_t *places, size_t count, size_t of, double p,
+                            double *overlap, gb_status *status);
+/* Kendall's tau-b of two series of values [n]; NAN for less than two, or where all are equal in
+ * one. */
+double gb_kendall_tau(const double *x, const double *y, size_t n);
+/* Root of the mean squared difference of two series of values [n]; NAN for none. */
+double gb_rmse(const double *x, const double *y, size_t n);
+/* What a system gains over a baseline, by mean values. */
+typedef struct gb_effect {
+    double value, base; /* of the system, of the baseline */
+} gb_effect;
+/* Compares the effect in a reproduction (`other`) with the original one: *ratio is effect ratio,
+ * other / original of value - base, 1 in a perfect reproduction; *relative is the delta of the
+ * relative improvements, original - other of (value - base) / base, 0 in one. NAN where they are
+ * undefined. */
+void gb_effects_compare(const gb_effect *original, const gb_effect *other, double *ratio,
+                        double *relative);
+
 #endif

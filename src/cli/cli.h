@@ -4,6 +4,7 @@
 
 #include <gabbro/options.h>
 
+extern const gb_command gb_cli_agreement;
 extern const gb_command gb_cli_ask;
 extern const gb_command gb_cli_bench;
 extern const gb_command gb_cli_bm25;

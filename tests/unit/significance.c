@@ -147,3 +147,52 @@ Test(significance, seeds_needed)
     cr_expect_eq(gb_seeds_needed(0, 1, 0.05, 0.8), 0);
     cr_expect_eq(gb_seeds_needed(1e-9, 1, 0.05, 0.8), 0);
 }
+
+/* ---- agreement of reproductions; reference numbers: SciPy 1.17.1, repro_eval 0.5.0 ---- */
+
+/* The list b a x d y c e beside the original a b c d e f. */
+static const uint32_t placed[] = {1, 0, GB_MAP_NONE, 3, GB_MAP_NONE, 2, 4};
+
+Test(significance, tau_union)
+{
+    double tau;
+    cr_assert(gb_tau_union(placed, 7, 6, &tau, NULL));
+    near(tau, 1. / 3, 1e-14);
+    cr_assert(gb_tau_union((const uint32_t[]){0, 1, 2}, 3, 3, &tau, NULL));
+    near(tau, 1, 0);
+    cr_assert(gb_tau_union((const uint32_t[]){2, 1, 0}, 3, 3, &tau, NULL));
+    near(tau, -1, 0);
+    cr_assert(gb_tau_union(placed, 1, 6, &tau, NULL));
+    cr_expect(isnan(tau), "one rank has no order");
+}
+
+Test(significance, rank_biased_overlap)
+{
+    double overlap;
+    cr_assert(gb_rank_biased_overlap(placed, 7, 6, .9, &overlap, NULL));
+    near(overlap, 0.7076211428571428, 1e-12);
+    cr_assert(gb_rank_biased_overlap(placed, 7, 6, .5, &overlap, NULL));
+    near(overlap, 0.4220238095238095, 1e-12);
+    cr_assert(gb_rank_biased_overlap((const uint32_t[]){0, 1, 2}, 3, 3, .8, &overlap, NULL));
+    near(overlap, 1, 1e-14);
+    cr_assert(gb_rank_biased_overlap(placed, 0, 6, .8, &overlap, NULL));
+    cr_expect(isnan(overlap), "an empty list overlaps with nothing");
+}
+
+Test(significance, tau_of_values_with_ties)
+{
+    near(gb_kendall_tau((const double[]){1, 2, 2, 4, 5}, (const double[]){2, 1, 3, 3, 5}, 5),
+         2. / 3, 1e-14);
+    cr_expect(isnan(gb_kendall_tau((const double[]){1, 1}, (const double[]){1, 2}, 2)));
+}
+
+Test(significance, effects)
+{
+    double ratio, relative;
+    near(gb_rmse(system_a, system_b, 2), sqrt((.096 * .096 + .01 * .01) / 2), 1e-12);
+    gb_effects_compare(&(gb_effect){.4, .2}, &(gb_effect){.5, .4}, &ratio, &relative);
+    near(ratio, .5, 1e-14);
+    near(relative, .75, 1e-14);
+    gb_effects_compare(&(gb_effect){.2, .2}, &(gb_effect){.5, 0}, &ratio, &relative);
+    cr_expect(isnan(ratio) && isnan(relative), "no effect, no baseline");
+}
