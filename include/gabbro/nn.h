@@ -456,6 +456,12 @@ typedef enum gb_storage {
     GB_STORE_AUTO,     /* bfloat16 on GPUs, floats on CPUs */
 } gb_storage;
 
+/* Looks at a model on the way: values are those after `steps` steps, and a checkpoint of them is
+ * written. Where a killed training goes on from that checkpoint, the call comes again. *stop, which
+ * is false, ends the training here. */
+typedef bool gb_train_check(void *self, uint32_t steps, const float *values, bool *stop,
+                            gb_status *status);
+
 typedef struct gb_train_params {
     const gb_params *params;      /* parameters */
     const gb_bert_config *config; /* dropout and norms */
@@ -481,13 +487,17 @@ typedef struct gb_train_params {
      * halved after a step whose gradient is no number, which updates nothing, and doubled after
      * 2000 good ones. 0: by nothing, or 65536 where products have operands of half floats. */
     float loss_scale;
-    gb_ranks *ranks; /* that train together, not more than shards; NULL: alone */
+    gb_ranks *ranks;       /* that train together, not more than shards; NULL: alone */
+    uint32_t check_every;  /* steps between the calls of check, which comes after the last step as
+                              well; 0: it does not come */
+    gb_train_check *check; /* looks at the model on the way, in rank 0 alone */
+    void *check_self;      /* its first argument */
 } gb_train_params;
 
 typedef struct gb_train_result {
     double final_loss[GB_MAX_LOSSES]; /* mean of the last tenth of the steps */
     double first_loss[GB_MAX_LOSSES]; /* mean of the first tenth */
-    uint32_t steps;                   /* done */
+    uint32_t steps;                   /* done; fewer than asked for where check ended it */
     uint32_t resumed_at;              /* step this process started from */
     double flops;                     /* of this process */
     double seconds;                   /* of this process */

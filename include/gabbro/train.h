@@ -21,6 +21,22 @@ typedef struct gb_optimiser_settings {
 } gb_optimiser_settings;
 extern const gb_option gb_optimiser_options[];
 
+/* What a fine-tuning is measured by on the way. */
+typedef struct gb_dev_settings {
+    const char *split;   /* queries that are measured, or "train": held out of these; NULL: none */
+    const char *run;     /* of cross-encoders: artifact of a run with what they rank, or NULL */
+    const char *measure; /* one, for gb_metrics_add */
+    uint32_t every;      /* steps from one measurement to the next; 0: a tenth of all */
+    uint32_t queries;    /* of the split, a seeded subset; 0: all */
+    uint32_t passages;   /* of retrievers: ranked beside the relevant ones; 0: all */
+    uint32_t patience;   /* measurements that are no better, after which it ends; 0: none */
+    bool keep_last;      /* the last model, not the best one */
+} gb_dev_settings;
+extern const gb_dev_settings gb_dev_defaults;
+extern const gb_option gb_dev_options[]; /* but for `run` and `passages` */
+/* Whether the settings are good together; there may be no split. */
+bool gb_dev_check(const gb_dev_settings *settings, gb_status *status);
+
 /* ---- pre-training ---- */
 
 /* Which encoder is trained on what, and how. */
@@ -139,6 +155,7 @@ typedef struct gb_finetuning_settings {
     double temperature;              /* scores are divided by it; 0: by the kind of vectors */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
+    gb_dev_settings dev;             /* what it is measured by on the way */
     const char *teacher;             /* artifact of a run with a teacher's scores, or NULL */
     bool drop_unscored;              /* pairs that the teacher did not score, instead of failing */
     const char *query_vectors;       /* artifact of gabbro encode --split train, or NULL */
@@ -153,13 +170,14 @@ typedef struct gb_finetuning_settings {
 gb_finetuning_settings gb_finetuning_defaults(void);
 /* The options of a fine-tuning, which set all. A scoring's and a loss's own are in no key before
  * gb_finetuning_note was called, after parsing. */
-#define GB_FINETUNING_TABLES (4 + GB_SCORINGS_MAX + GB_LOSSES_MAX)
+#define GB_FINETUNING_TABLES (6 + GB_SCORINGS_MAX + GB_LOSSES_MAX)
 void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1]);
 void gb_finetuning_note(const gb_finetuning_settings *settings,
                         gb_option_table tables[GB_FINETUNING_TABLES + 1]);
 
-/* Train the retriever into the artifact: model/. */
+/* Train the retriever into the artifact: model/, losses.tsv, and development.tsv where it was
+ * measured on the way. */
 bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);
 /* Print what that takes. */
 bool gb_finetune_cost(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);
@@ -180,13 +198,14 @@ typedef struct gb_cross_settings {
     gb_filter_settings filter;       /* of the pool */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
+    gb_dev_settings dev;             /* what it is measured by on the way */
     gb_cross_params params;          /* of the task, but for its lengths */
 } gb_cross_settings;
 extern const gb_cross_settings gb_cross_defaults;
 /* The options of such a training, which set all. */
-#define GB_CROSS_TABLES 4
+#define GB_CROSS_TABLES 6
 void gb_cross_tables(gb_cross_settings *settings, gb_option_table tables[GB_CROSS_TABLES + 1]);
-/* Train the cross-encoder into the artifact: model/. */
+/* Train the cross-encoder into the artifact, like a retriever. */
 bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);
 /* Print what that takes. */
 bool gb_train_cross_cost(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);

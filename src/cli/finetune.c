@@ -15,6 +15,10 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     const gb_scoring *scoring = gb_scorings[training->scoring];
     maker->kernels |= scoring->users | gb_losses[training->loss]->users;
     gb_finetuning_note(&o->training, o->tables);
+    if (training->dev.split)
+        maker->kernels |= GB_USER_ENCODE | GB_USER_SEARCH;
+    if (!gb_dev_check(&training->dev, status))
+        return false;
     if (!(scoring->needs & GB_SCORING_TOKENS))
         return true;
     return training->projector == GB_PROJECTOR_NONE ||

@@ -3,6 +3,14 @@
 
 #include <gabbro/train.h>
 
+static bool check(gb_maker *maker, void *self, gb_status *status)
+{
+    const gb_cross_settings *o = self;
+    if (o->dev.split)
+        maker->kernels |= GB_USER_ENCODE;
+    return gb_dev_check(&o->dev, status);
+}
+
 static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
     return gb_train_cross_cost(maker, self, status);
@@ -24,6 +32,7 @@ static int run(const gb_call *call)
                                    .flags = GB_MAKES_TRAINING,
                                    .tables = tables,
                                    .self = &o,
+                                   .check = check,
                                    .cost = cost,
                                    .make = make};
     return gb_make(&params, call);

@@ -208,37 +208,77 @@ static bool save(trainer *t, uint32_t next_step, checkpoints *c, gb_status *stat
     return true;
 }
 
-static bool loop(trainer *t, uint32_t first, gb_status *status)
+static bool check_due(const trainer *t, uint32_t done)
+{
+    uint32_t every = t->params->check_every;
+    return every && done && (done % every == 0 || done == t->params->schedule.steps);
+}
+
+/* Shows the model on the way; *stop: for all ranks. */
+static bool check(trainer *t, uint32_t done, float *values, bool *stop, gb_status *status)
+{
+    const gb_train_params *params = t->params;
+    char ends = 0;
+    if (!gb_ranks_rank(params->ranks)) {
+        bool wanted = false;
+        if (!gb_state_read(t->state, GB_ARENA_PARAMS, values, status) ||
+            !params->check(params->check_self, done, values, &wanted, status))
+            return false;
+        ends = wanted;
+    }
+    if (!gb_ranks_broadcast(params->ranks, &ends, 1, status))
+        return false;
+    *stop = ends;
+    return true;
+}
+
+/* One step, with what comes behind it: a checkpoint where one is due. */
+static bool step_and_save(trainer *t, uint32_t step, uint32_t first, checkpoints *saved,
+                          gb_status *status)
 {
     uint32_t steps = t->params->schedule.steps;
+    double start_s = gb_now_s(), built_s = t->build_s;
+    if (!nn_train_step(t, step, true, status))
+        return false;
+    t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
+    bool stop;
+    if (!nn_shards_stop(t, &stop, status))
+        return false;
+    if ((stop || checkpoint_due(t, saved) || check_due(t, step + 1)) &&
+        !save(t, step + 1, saved, status))
+        return false;
+    return !stop || step + 1 == steps || /* a finished training is not stopped */
+           gb_fail(status, GB_INTERRUPTED, t->params->label, "run the same command to resume",
+                   "stopped after step %u of %u", step + 1, steps);
+}
+
+/* *done: steps that were done, also before this process. */
+static bool loop(trainer *t, float *values, uint32_t *done, gb_status *status)
+{
+    uint32_t steps = t->params->schedule.steps, first = *done;
+    bool over = false;
+    char note[64] = "";
     gb_progress progress;
     gb_progress_begin(&progress, t->params->label, "steps", steps, first);
     checkpoints saved = {.last_s = gb_now_s()};
-    for (uint32_t step = first; step < steps; step++) {
-        double start_s = gb_now_s(), built_s = t->build_s;
-        if (!nn_train_step(t, step, true, status))
+    if (check_due(t, first) && !check(t, first, values, &over, status))
+        return false;
+    for (uint32_t step = first; step < steps && !over; step++) {
+        if (!step_and_save(t, step, first, &saved, status))
             return false;
-        t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
-        char note[64] = "";
         if (step > first)
             snprintf(note, sizeof note, "loss %.4f", t->log[step - 1][0]);
         gb_progress_update(&progress, step + 1, note);
-        bool stop;
-        if (!nn_shards_stop(t, &stop, status))
+        *done = step + 1;
+        if (check_due(t, *done) && !check(t, *done, values, &over, status))
             return false;
-        if ((stop || checkpoint_due(t, &saved)) && !save(t, step + 1, &saved, status))
-            return false;
-        if (stop && step + 1 < steps) /* a finished training is not stopped */
-            return gb_fail(status, GB_INTERRUPTED, t->params->label,
-                           "run the same command to resume", "stopped after step %u of %u",
-                           step + 1, steps);
     }
     if (!nn_train_collect(t, status) || !nn_scale_collect(t, status))
         return false;
-    char note[64] = "";
-    if (steps)
-        snprintf(note, sizeof note, "loss %.4f", t->log[steps - 1][0]);
-    gb_progress_end(&progress, steps, note);
+    *note = '\0';
+    if (*done)
+        snprintf(note, sizeof note, "loss %.4f", t->log[*done - 1][0]);
+    gb_progress_end(&progress, *done, note);
     return true;
 }
 
@@ -343,12 +383,12 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
         ok = nn_checkpoint_read(params->resume_dir, t.state, params->params, steps,
                                 &result->resumed_at, t.log, &t.scale, status);
     ok = ok && nn_shards_resume(&t, &result->resumed_at, status);
-    uint32_t resumed_at = result->resumed_at;
-    ok = ok && loop(&t, resumed_at, status) &&
+    uint32_t resumed_at = result->resumed_at, done = resumed_at;
+    ok = ok && loop(&t, values, &done, status) &&
          gb_state_read(t.state, GB_ARENA_PARAMS, values, status) &&
          nn_shards_agree(&t, values, status);
     if (ok)
-        summarise(&t, steps, result);
+        summarise(&t, done, result);
     result->resumed_at = resumed_at;
     result->seconds = gb_now_s() - start_s;
     nn_train_free(&t);

@@ -1,5 +1,5 @@
 /* Trainings of cross-encoders: opened from artifacts, and trained into one. */
-#include "private.h"
+#include "development.h"
 
 #include <gabbro/artifact.h>
 
@@ -17,6 +17,7 @@ const gb_cross_settings gb_cross_defaults = {
     .depth = 200,
     .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
     .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
+    .dev = {.measure = "MRR@10"}, /* as gb_dev_defaults */
     .params = {.batch = 8, .negatives = 7, .seed = 42}};
 
 #define FIELD(member) GB_FIELD(gb_cross_settings, member)
@@ -58,6 +59,8 @@ void gb_cross_tables(gb_cross_settings *settings, gb_option_table tables[GB_CROS
         {"Passages that are no negatives", train_filter_options, &settings->filter},
         {"Optimiser", gb_optimiser_options, &settings->optimiser},
         {"Memory", gb_memory_options, &settings->memory},
+        {"Measuring on the way", gb_dev_options, &settings->dev},
+        {NULL, train_dev_run_options, &settings->dev},
         {0}};
     memcpy(tables, all, sizeof all);
 }
@@ -83,6 +86,8 @@ typedef struct training {
     float *values;                     /* of the parameters */
     gb_train_params train;             /* how it is trained */
     gb_training training;              /* all of it */
+    gb_maker *maker;                   /* of the artifact */
+    train_dev *dev;                    /* what it is measured by on the way, or NULL */
 } training;
 
 /* How long pairs are. */
@@ -183,13 +188,55 @@ static bool make_model(training *t, gb_status *status)
                                       &t->head, &t->task, status));
 }
 
-/* batch: queries of a step of the task, not more than the settings'. */
-static bool open_training(training *t, const gb_cross_settings *settings, uint32_t batch,
-                          gb_status *status)
+static bool save_model(void *self, const char *folder, gb_status *status);
+
+/* A `rank` of train_dev_params. */
+static bool rank(void *self, const train_dev *dev, const char *folder, gb_run *run,
+                 gb_status *status)
 {
-    *t = (training){.settings = settings, .params = settings->params};
+    const training *t = self;
+    (void)folder;
+    const gb_pair_scorer_params scorer = {.bert = &t->bert,
+                                          .head = &t->head,
+                                          .params = t->model,
+                                          .values = t->values,
+                                          .specials = gb_vocab_specials(t->init.vocab),
+                                          .queries = t->tokens.queries,
+                                          .passages = t->tokens.passages,
+                                          .max_query_length = t->params.max_query_length,
+                                          .max_passage_length = t->params.max_passage_length,
+                                          .max_length = t->params.max_length};
+    return train_dev_rank_pairs(dev, &scorer, run, status);
+}
+
+static bool open_development(training *t, gb_status *status)
+{
+    const gb_cross_settings *o = t->settings;
+    const train_dev_params params = {.settings = &o->dev,
+                                     .maker = t->maker,
+                                     .collection = t->collection,
+                                     .tokens = &t->tokens,
+                                     .tokens_artifact = o->tokens,
+                                     .depth = o->depth,
+                                     .seed = o->params.seed,
+                                     .save = save_model,
+                                     .rank = rank,
+                                     .self = t};
+    if (!o->dev.split)
+        return true;
+    if (!o->dev.run)
+        return gb_fail(status, GB_USAGE, "--dev", "make one: gabbro bm25-run --split SPLIT",
+                       "a cross-encoder needs --dev-run, a run with the passages that it ranks");
+    return (t->dev = train_dev_open(&params, &t->set, status)) != NULL;
+}
+
+/* batch: queries of a step of the task, not more than the settings'. */
+static bool open_training(training *t, gb_maker *maker, const gb_cross_settings *settings,
+                          uint32_t batch, gb_status *status)
+{
+    *t = (training){.settings = settings, .params = settings->params, .maker = maker};
     t->params.batch = batch;
-    if (!open_inputs(t, status) || !make_model(t, status))
+    if (!open_inputs(t, status) || !open_development(t, status) || !make_model(t, status))
         return false;
     uint64_t visits = (uint64_t)settings->epochs * t->set.count;
     uint32_t steps = (uint32_t)((visits + settings->params.batch - 1) / settings->params.batch);
@@ -199,11 +246,14 @@ static bool open_training(training *t, const gb_cross_settings *settings, uint32
     t->train.max_length = t->params.max_length;
     t->train.label = "finetune-cross";
     t->training = (gb_training){&t->task, &t->train, t->values};
+    if (t->dev)
+        train_dev_begin(t->dev, &t->train);
     return true;
 }
 
 static void close_training(training *t)
 {
+    train_dev_close(t->dev);
     gb_cross_destroy(t->self);
     gb_training_set_free(&t->set);
     gb_text_hashes_free(&t->texts);
@@ -217,8 +267,10 @@ static void close_training(training *t)
 
 /* ---- into an artifact ---- */
 
-static bool save_model(const gb_maker *maker, const training *t, gb_status *status)
+/* Writes the model as it is now; it is a `save` of train_dev_params. */
+static bool save_model(void *self, const char *folder, gb_status *status)
 {
+    const training *t = self;
     bool binary = t->params.loss == GB_CROSS_BINARY;
     const gb_sentence_settings how = {.max_length = t->params.max_length, .probability = binary};
     char what[200];
@@ -227,12 +279,9 @@ static bool save_model(const gb_maker *maker, const training *t, gb_status *stat
              binary ? "to tell right pairs from wrong ones"
                     : "to find a query's positive among its negatives");
     gb_model_card card = {
-        .title = "gabbro cross-encoder", .what = what, .command = gb_maker_name(maker)};
-    char *path = gb_maker_file(maker, "model", status);
-    bool ok = path && gb_model_save(path, &t->config, t->model, t->values, t->init.vocab,
-                                    t->init.tokenizer, &how, &card, status);
-    free(path);
-    return ok;
+        .title = "gabbro cross-encoder", .what = what, .command = gb_maker_name(t->maker)};
+    return gb_model_save(folder, &t->config, t->model, t->values, t->init.vocab, t->init.tokenizer,
+                         &how, &card, status);
 }
 
 static void note(gb_maker *maker, const training *t, const gb_train_result *result)
@@ -243,22 +292,39 @@ static void note(gb_maker *maker, const training *t, const gb_train_result *resu
     if (t->params.loss == GB_CROSS_SOFTMAX)
         json_object_set_new(facts, "converged",
                             json_boolean(result->final_loss[0] < CONVERGED_LOSS));
-    json_object_set_new(facts, "steps", json_integer(t->train.schedule.steps));
+    json_object_set_new(facts, "steps", json_integer(result->steps));
     json_object_set_new(facts, "train_queries", json_integer(t->set.count));
     json_object_set_new(facts, "without_hard_negatives", json_integer(t->set.without_negatives));
     json_object_set_new(facts, "negatives", train_filtered_json(&t->filtered));
     json_object_set_new(facts, "pair_tokens", json_integer(t->params.max_length));
 }
 
+/* The model that is kept, and the curves. */
+static bool save_all(training *t, const gb_train_result *result, double (*log)[GB_MAX_LOSSES],
+                     gb_status *status)
+{
+    bool kept = false;
+    if (!train_save_losses(t->maker, t->task.loss_names, result->steps, log, status) ||
+        (t->dev && !train_dev_finish(t->dev, result->steps, &kept, status)))
+        return false;
+    char *path = kept ? NULL : gb_maker_file(t->maker, "model", status);
+    bool ok = kept || (path && save_model(t, path, status));
+    free(path);
+    return ok;
+}
+
 bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status)
 {
     training t;
     gb_train_result result;
-    bool ok = open_training(&t, settings, settings->params.batch, status) &&
-              gb_maker_train(maker, &t.training, t.values, NULL, &result, status);
+    double(*log)[GB_MAX_LOSSES] = NULL;
+    bool ok = open_training(&t, maker, settings, settings->params.batch, status) &&
+              (log = gb_alloc(t.train.schedule.steps + 1, sizeof *log, status)) &&
+              gb_maker_train(maker, &t.training, t.values, log, &result, status);
     if (ok)
         note(maker, &t, &result);
-    ok = ok && (!gb_maker_leads(maker) || save_model(maker, &t, status));
+    ok = ok && (!gb_maker_leads(maker) || save_all(&t, &result, log, status));
+    free(log);
     close_training(&t);
     return ok;
 }
@@ -268,7 +334,7 @@ bool gb_train_cross_cost(gb_maker *maker, const gb_cross_settings *settings, gb_
     training t;
     uint32_t batch = settings->params.batch;
     uint32_t part = batch < GB_COST_PART ? batch : GB_COST_PART;
-    bool ok = open_training(&t, settings, part, status) &&
+    bool ok = open_training(&t, maker, settings, part, status) &&
               gb_maker_print_cost(maker, &t.training, batch, part, status);
     close_training(&t);
     return ok;

@@ -1,5 +1,5 @@
 /* Fine-tunings: opened from artifacts, and trained into one. */
-#include "private.h"
+#include "development.h"
 
 #include <gabbro/artifact.h>
 
@@ -32,6 +32,8 @@ typedef struct finetuning {
     float *values;                          /* of the parameters */
     gb_train_params train;                  /* how it is trained */
     gb_training training;                   /* all of it */
+    gb_maker *maker;                        /* of the artifact */
+    train_dev *dev;                         /* what it is measured by on the way, or NULL */
 } finetuning;
 
 /* ---- opening ---- */
@@ -186,23 +188,42 @@ static void make_training(finetuning *f)
     f->training = (gb_training){&f->task, &f->train, f->values};
 }
 
-/* batch: queries of a step of the task, not more than the settings'. */
-static bool open_finetuning(finetuning *f, const gb_maker *maker,
-                            const gb_finetuning_settings *settings, uint32_t batch,
-                            gb_status *status)
+static bool save_model(void *self, const char *folder, gb_status *status);
+
+static bool open_development(finetuning *f, gb_status *status)
 {
-    *f = (finetuning){.settings = settings, .params = settings->params};
+    const gb_finetuning_settings *o = f->settings;
+    const train_dev_params params = {.settings = &o->dev,
+                                     .maker = f->maker,
+                                     .collection = f->collection,
+                                     .tokens = &f->tokens,
+                                     .tokens_artifact = o->tokens,
+                                     .seed = o->params.seed,
+                                     .save = save_model,
+                                     .rank = train_dev_rank_retriever,
+                                     .self = f};
+    return !o->dev.split || (f->dev = train_dev_open(&params, &f->set, status));
+}
+
+/* batch: queries of a step of the task, not more than the settings'. */
+static bool open_finetuning(finetuning *f, gb_maker *maker, const gb_finetuning_settings *settings,
+                            uint32_t batch, gb_status *status)
+{
+    *f = (finetuning){.settings = settings, .params = settings->params, .maker = maker};
     f->params.batch = batch;
     if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) ||
-        !check_pooling(f, status) || !make_set(f, status) || !open_teacher(f, status) ||
-        !make_topics(f, status) || !make_model(f, status))
+        !check_pooling(f, status) || !make_set(f, status) || !open_development(f, status) ||
+        !open_teacher(f, status) || !make_topics(f, status) || !make_model(f, status))
         return false;
     make_training(f);
+    if (f->dev)
+        train_dev_begin(f->dev, &f->train);
     return true;
 }
 
 static void close_finetuning(finetuning *f)
 {
+    train_dev_close(f->dev);
     gb_finetune_destroy(f->self);
     gb_training_set_free(&f->set);
     gb_text_hashes_free(&f->texts);
@@ -225,8 +246,10 @@ static char *prompt_of(char *prompt)
     return prompt && *prompt ? prompt : NULL;
 }
 
-static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *status)
+/* Writes the model as it is now; it is a `save` of train_dev_params. */
+static bool save_model(void *self, const char *folder, gb_status *status)
 {
+    const finetuning *f = self;
     bool projected = f->bert.projector.kind != GB_PROJECTOR_NONE;
     gb_sentence_settings how = f->sentence;
     how.max_length = f->tokens.max_passage;
@@ -242,25 +265,21 @@ static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *st
                      : ",",
                  how.normalize ? "cosine" : "dot product");
     gb_model_card card = {
-        .title = "gabbro retriever", .what = what, .command = gb_maker_name(maker)};
-    char *path = gb_maker_file(maker, "model", status);
-    const gb_retriever_folder folder = {.path = path,
-                                        .config = &f->config,
-                                        .params = f->model,
-                                        .values = f->values,
-                                        .vocab = f->init.vocab,
-                                        .tokenizer = f->init.tokenizer,
-                                        .how = &how,
-                                        .card = &card};
-    bool ok = path && (f->settings->two_towers
-                           ? train_towers_save(&folder, &f->bert, &f->query_bert, status)
-                           : gb_finetune_save(f->self, &folder, status));
-    free(path);
-    return ok;
+        .title = "gabbro retriever", .what = what, .command = gb_maker_name(f->maker)};
+    const gb_retriever_folder to = {.path = folder,
+                                    .config = &f->config,
+                                    .params = f->model,
+                                    .values = f->values,
+                                    .vocab = f->init.vocab,
+                                    .tokenizer = f->init.tokenizer,
+                                    .how = &how,
+                                    .card = &card};
+    return f->settings->two_towers ? train_towers_save(&to, &f->bert, &f->query_bert, status)
+                                   : gb_finetune_save(f->self, &to, status);
 }
 
 /* What was left out of batches and for want of a teacher's score. */
-static bool note_left_out(gb_maker *maker, const finetuning *f, gb_status *status)
+static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, gb_status *status)
 {
     const gb_taught *t = &f->taught;
     uint64_t copies;
@@ -272,7 +291,7 @@ static bool note_left_out(gb_maker *maker, const finetuning *f, gb_status *statu
                                       (json_int_t)t->short_queries));
     if (!f->settings->mask_copies)
         return true;
-    if (!gb_finetune_copies(f->self, f->params.steps, &copies, status))
+    if (!gb_finetune_copies(f->self, steps, &copies, status))
         return false;
     json_object_set_new(maker->facts, "copies_in_batches", json_integer((json_int_t)copies));
     return true;
@@ -289,23 +308,40 @@ static void note(gb_maker *maker, const finetuning *f, const gb_train_result *re
     if (converged > 0)
         json_object_set_new(facts, "converged",
                             json_boolean(result->final_loss[of_scores] < converged));
-    json_object_set_new(facts, "steps", json_integer(f->train.schedule.steps));
+    json_object_set_new(facts, "steps", json_integer(result->steps));
     json_object_set_new(facts, "train_queries", json_integer(f->set.count));
     json_object_set_new(facts, "without_hard_negatives", json_integer(f->set.without_negatives));
     json_object_set_new(facts, "negatives", train_filtered_json(&f->filtered));
     json_object_set_new(facts, "candidates_per_query", json_integer(candidates));
 }
 
+/* The model that is kept, and the curves. */
+static bool save_all(finetuning *f, const gb_train_result *result, double (*log)[GB_MAX_LOSSES],
+                     gb_status *status)
+{
+    bool kept = false;
+    if (!train_save_losses(f->maker, f->task.loss_names, result->steps, log, status) ||
+        (f->dev && !train_dev_finish(f->dev, result->steps, &kept, status)))
+        return false;
+    char *path = kept ? NULL : gb_maker_file(f->maker, "model", status);
+    bool ok = kept || (path && save_model(f, path, status));
+    free(path);
+    return ok;
+}
+
 bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status)
 {
     finetuning f;
     gb_train_result result;
+    double(*log)[GB_MAX_LOSSES] = NULL;
     bool ok = open_finetuning(&f, maker, settings, settings->params.batch, status) &&
-              gb_maker_train(maker, &f.training, f.values, NULL, &result, status);
+              (log = gb_alloc(f.train.schedule.steps + 1, sizeof *log, status)) &&
+              gb_maker_train(maker, &f.training, f.values, log, &result, status);
     if (ok)
         note(maker, &f, &result);
-    ok = ok && note_left_out(maker, &f, status) &&
-         (!gb_maker_leads(maker) || save_model(maker, &f, status));
+    ok = ok && note_left_out(maker, &f, result.steps, status) &&
+         (!gb_maker_leads(maker) || save_all(&f, &result, log, status));
+    free(log);
     close_finetuning(&f);
     return ok;
 }

@@ -173,28 +173,6 @@ static bool save_model(const gb_maker *maker, const gb_pretraining *p, gb_status
     return ok;
 }
 
-/* Losses of every step as TSV, for curves. */
-static bool save_log(const gb_maker *maker, const gb_pretraining *p, double (*log)[GB_MAX_LOSSES],
-                     gb_status *status)
-{
-    const char *const *names = p->task.loss_names;
-    char *path = gb_maker_file(maker, "losses.tsv", status);
-    gb_out *out = path ? gb_out_open(path, status) : NULL;
-    free(path);
-    if (!out)
-        return false;
-    fprintf(gb_out_stream(out), "step");
-    for (int l = 0; l < GB_MAX_LOSSES && names[l]; l++)
-        fprintf(gb_out_stream(out), "\t%s", names[l]);
-    for (uint32_t i = 0; i < p->settings->steps; i++) {
-        fprintf(gb_out_stream(out), "\n%u", i);
-        for (int l = 0; l < GB_MAX_LOSSES && names[l]; l++)
-            fprintf(gb_out_stream(out), "\t%.7g", log[i][l]);
-    }
-    fprintf(gb_out_stream(out), "\n");
-    return gb_out_commit(out, status);
-}
-
 static bool train(gb_maker *maker, gb_pretraining *p, gb_status *status)
 {
     gb_device *device = gb_maker_device(maker, status);
@@ -202,7 +180,8 @@ static bool train(gb_maker *maker, gb_pretraining *p, gb_status *status)
     gb_train_result result;
     bool ok = device && log && gb_pretraining_prepare(p, device, status) &&
               gb_maker_train(maker, &p->training, p->values, log, &result, status) &&
-              (!gb_maker_leads(maker) || save_log(maker, p, log, status));
+              (!gb_maker_leads(maker) ||
+               train_save_losses(maker, p->task.loss_names, p->settings->steps, log, status));
     if (ok) {
         json_t *losses = json_object();
         for (int l = 0; l < GB_MAX_LOSSES && p->task.loss_names[l]; l++)

@@ -8,6 +8,10 @@
  * caller: params, config, max_length, label. */
 gb_train_params train_params(const gb_optimiser_settings *optimiser,
                              const gb_memory_settings *memory, uint32_t steps);
+/* Writes losses.tsv into the maker's artifact: a header of step and the losses' names, then a line
+ * a step. */
+bool train_save_losses(const gb_maker *maker, const char *const *names, uint32_t steps,
+                       double (*log)[GB_MAX_LOSSES], gb_status *status);
 /* What the objective alone knows. */
 const gb_own_settings *train_own(const gb_pretraining_settings *settings);
 /* A label for progress: "cotmae/query", or "mlm" where there is no context. */

@@ -1,5 +1,5 @@
 /* The options of trainings. */
-#include "private.h"
+#include "development.h"
 
 #include <string.h>
 
@@ -166,6 +166,7 @@ gb_finetuning_settings gb_finetuning_defaults(void)
         .depth = 200,
         .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
         .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
+        .dev = gb_dev_defaults,
         .params = {.batch = 8, .negatives = 15, .seed = 42}};
     for (size_t i = 0; gb_scorings[i]; i++)
         settings.scoring_own[i] =
@@ -258,6 +259,8 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
                                   &settings->filter};
     *tables++ = (gb_option_table){"Optimiser", gb_optimiser_options, &settings->optimiser};
     *tables++ = (gb_option_table){"Memory", gb_memory_options, &settings->memory};
+    *tables++ = (gb_option_table){"Measuring on the way", gb_dev_options, &settings->dev};
+    *tables++ = (gb_option_table){NULL, train_dev_passage_options, &settings->dev};
     for (size_t i = 0; gb_scorings[i]; i++)
         *tables++ = own_table(gb_scorings[i]->name, gb_scorings[i]->help, gb_scorings[i]->options,
                               &settings->scoring_own[i]);

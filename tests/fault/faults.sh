@@ -281,6 +281,8 @@ cross=$(gabbro finetune-cross --init "$encoder" $data --negatives "$bm25" --batc
 for command in "evaluate --model" "encode --model" "mine --model" "finetune --negatives $bm25 --init"; do
     fault 3 "a cross-encoder, ${command%% *}" 'is a cross-encoder.*gabbro rerank reads it' gabbro $command "$cross" $data
 done
+fault 2 "no such development split" 'no split "nowhere"' gabbro finetune --init "$encoder" $data --negatives "$bm25" \
+    --dev nowhere
 fault 3 "an encoder that scores pairs" 'encoder of single texts.*finetune-cross' \
     gabbro rerank --model "$encoder" --run "$bm25" $data
 fault 3 "no run to rank anew" 'run.trec: ' gabbro rerank --model "$cross" --run "$encoder" $data

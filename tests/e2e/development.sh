@@ -1,0 +1,113 @@
+#!/bin/sh
+# Fine-tuning that is measured on a development split on the way: the curve, the best model, an early
+# end, killed and resumed, over ranks.
+#   development.sh GABBRO
+# shellcheck disable=SC2086 # $data is a list of words
+set -u
+# shellcheck source=tests/checks.sh
+. "$(dirname -- "$0")/../checks.sh"
+enter_work development "$1"
+LP_NUM_THREADS=1
+export LP_NUM_THREADS
+
+mkdir -p beir/qrels
+awk 'BEGIN {
+    split("stone river ice rain sand peak wind moss", word)
+    for (s = 0; s < 2; s++)
+        printf "query-id\tcorpus-id\tscore\n" >("beir/qrels/" (s ? "dev" : "train") ".tsv")
+    for (i = 0; i < 64; i++) {
+        a = word[1 + i % 8]; b = word[1 + int(i / 8)]
+        printf "{\"_id\": \"d%d\", \"text\": \"the %s is near the %s and the %s\"}\n", i, a, b, a
+        printf "{\"_id\": \"q%d\", \"text\": \"is the %s near the %s\"}\n", i, a, b >"beir/queries.jsonl"
+        printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 4 == 0 ? "dev" : "train") ".tsv")
+    }
+}' >beir/corpus.jsonl
+collection=$(made collection --from beir)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 16)
+bm25=$(made bm25-run --collection "$collection" --depth 8)
+data="--collection $collection --tokens $tokens"
+encoder=$(made pretrain none $data --vocabulary "$vocabulary" --steps 0 --layers 1 --hidden 32 --heads 2 --ffn 64 --init-std .2)
+training="finetune $data --init $encoder --negatives $bm25 --batch 8 --negatives-per-query 1 --depth 8 --learning-rate .001
+    --dropout 0 --epochs 10"
+
+fact() # NAME FOLDER: of run.json, a number or word
+{
+    sed -n "s/^ *\"$1\": \"*\([^\",]*\)\"*,*$/\1/p" "$2/run.json" | head -n 1
+}
+best_of() # CURVE: step of the first best point
+{
+    awk 'NR > 1 && (NR == 2 || $2 > best) { best = $2; step = $1 } END { print step }' "$1/development.tsv"
+}
+value() # EVALUATION MEASURE
+{
+    grep -A 4 "\"$2\"" "$1/metrics.json" | sed -n 's/.*"value": \([-0-9.e]*\).*/\1/p'
+}
+
+# ---- the curve and the best model ------------------------------------------------------------------
+plain=$(made $training)
+expect "losses of every step" [ "$(wc -l <"$plain/losses.tsv")" = 61 ]
+dev=$(made $training --dev dev)
+expect "another key" [ "$plain" != "$dev" ]
+expect "ten points and a header" [ "$(wc -l <"$dev/development.tsv")" = 11 ]
+expect "training is not changed by it" cmp -s "$plain/losses.tsv" "$dev/losses.tsv"
+expect "the best step is noted" [ "$(fact best_step "$dev")" = "$(best_of "$dev")" ]
+measured=$(made evaluate --model "$dev" $data)
+expect "the model is the best one: $(value "$measured" dev:MRR@10), $(fact best "$dev")" \
+    awk "BEGIN { exit !(($(value "$measured" dev:MRR@10) - $(fact best "$dev")) ^ 2 < 1e-12) }"
+last=$(made $training --dev dev --keep-last)
+expect "the last one is that of a plain training" cmp -s "$plain/model/model.safetensors" "$last/model/model.safetensors"
+some=$(made $training --dev dev --dev-every 25 --dev-queries 5 --dev-passages 12 --dev-measure ndcg_cut_5)
+expect "every 25 steps and at the end" [ "$(awk '{ printf "%s ", $1 }' "$some/development.tsv")" = "step 25 50 60 " ]
+expect "of 5 queries" [ "$(fact queries "$some")" = 5 ]
+expect "among their passages and 12 others" [ "$(fact passages "$some")" = 17 ]
+held=$(made $training --dev train --dev-queries 16)
+expect "queries are held out: $(fact train_queries "$held")" [ "$(fact train_queries "$held")" = 32 ]
+ended=$(made $training --dev dev --dev-every 2 --patience 2 --learning-rate 0)
+expect "it ends after two that are no better" [ "$(fact steps "$ended")" = 6 ]
+expect "and keeps the first" [ "$(fact best_step "$ended")" = 2 ]
+sparse=$(made $training --dev dev --scoring tokens --query-length 16 --dev-passages 20)
+expect "late interaction is measured, too" [ "$(wc -l <"$sparse/development.tsv")" = 11 ]
+towers=$(made $training --dev dev --two-towers)
+expect "so are two towers" [ -e "$towers/model/query/model.safetensors" ]
+
+# ---- stopped and resumed ---------------------------------------------------------------------------
+stopped()
+{
+    for _ in 1 2 3; do
+        timeout -s KILL "$1" "$gabbro" $training --dev dev --quiet >out 2>err
+    done
+    "$gabbro" $training --dev dev --quiet 2>err
+}
+mv "$dev" kept
+again=$(stopped .6)
+expect "resumed, the same curve" cmp -s kept/development.tsv "$again/development.tsv"
+expect "and the same model" cmp -s kept/model/model.safetensors "$again/model/model.safetensors"
+expect "nothing is left over" [ ! -e "$again/resume" ]
+
+# ---- cross-encoders --------------------------------------------------------------------------------
+run=$(made bm25-run --collection "$collection" --split dev --depth 8)
+cross=$(made finetune-cross $data --init "$encoder" --negatives "$bm25" --batch 4 --negatives-per-query 3 --learning-rate .003 \
+    --dropout 0 --epochs 5 --depth 8 --dev dev --dev-run "$run")
+expect "a cross-encoder is measured" [ "$(fact best_step "$cross")" = "$(best_of "$cross")" ]
+reranked=$(made rerank --model "$cross" --run "$run" $data --depth 8)
+"$gabbro" eval -m MRR@10 beir/qrels/dev.tsv "$reranked/run.trec" >score
+expect "and the best one is kept: $(cat score)" \
+    awk -v best="$(fact best "$cross")" '{ exit !(($3 - best) ^ 2 < 1e-6) }' score
+
+# ---- bad input -------------------------------------------------------------------------------------
+refused() # CODE TEXT COMMAND...
+{
+    code=$1 text=$2
+    shift 2
+    "$gabbro" "$@" --quiet >out 2>err
+    got=$?
+    expect "refused with $code: $text" [ "$got:$(grep -c -- "$text" err)" = "$code:1" ]
+}
+refused 2 "no split \"nowhere\"" $training --dev nowhere
+refused 2 "held out" $training --dev train
+refused 2 "belong to a --dev" $training --patience 3
+refused 2 "unknown measure" $training --dev dev --dev-measure what
+refused 2 "dev-run" finetune-cross $data --init "$encoder" --negatives "$bm25" --dev dev
+refused 3 "no training query is left" $training --dev train --dev-queries 1000
+checks_end
