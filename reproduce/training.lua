@@ -167,17 +167,17 @@ function bm25_negatives()
   return here.set.bm25
 end
 
--- how: epochs, queries, batch, rate, the command and
+-- how: epochs, queries, batch, rate, the command, a label and
 -- options where they are others than the scale's.
 function finetune_as(how, encoder, run_of, other_run)
   local schedule = setting "finetune_schedule"
   local command = how.command or "finetune"
-  return artifact(with_seed(command .. ", negatives " .. (other_run and "mined and from BM25" or "from BM25")), command,
-    "--init", encoder, "--tokens", here.tokens, "--collection", here.set.collection, "--negatives", run_of,
-    option("--negatives", other_run), "--epochs", how.epochs or own_setting(here.set.key, "finetune_epochs"), "--train-queries",
-    how.queries or settings.finetune_train_queries, "--batch", how.batch or settings.finetune_batch_queries,
-    "--negatives-per-query", settings.finetune_negatives_per_query, "--depth", settings.finetune_negative_depth,
-    "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
+  local label = how.label or command .. ", negatives " .. (other_run and "mined and from BM25" or "from BM25")
+  return artifact(with_seed(label), command, "--init", encoder, "--tokens", here.tokens, "--collection", here.set.collection,
+    option("--negatives", run_of), option("--negatives", other_run), "--epochs",
+    how.epochs or own_setting(here.set.key, "finetune_epochs"), "--train-queries", how.queries or settings.finetune_train_queries,
+    "--batch", how.batch or settings.finetune_batch_queries, "--negatives-per-query", settings.finetune_negatives_per_query,
+    "--depth", how.depth or settings.finetune_negative_depth, "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
     settings.finetune_weight_decay, "--warmup", setting("finetune_warmup_ratio") or settings.warmup_ratio, "--dropout",
     settings.dropout, schedule and {"--schedule", schedule, "--final-rate", settings.finetune_final_rate} or {}, "--seed",
     here.seed, how.options or {}, option("--micro-batch", setting(how.micro_batch or "finetune_micro_batch")), run.ranks, run.shards)
@@ -293,6 +293,15 @@ end
 function star(encoder)
   local first = finetune(encoder)
   return finetune_as({options = {"--loss", "pairwise", "--mask-copies"}}, first, mine(first))
+end
+
+-- ADORE: the encoder of queries goes on from a retriever such as STAR's, whose passages stay as they are; each step learns
+-- from the best of so many (depth) that its queries find.
+function adore(retriever, depth)
+  local vectors = artifact(with_seed "vectors of the passages", "encode", "--model", retriever, "--collection",
+    here.set.collection, "--tokens", here.tokens)
+  return finetune_as({label = "finetune, passages fixed", depth = depth, options = {"--passage-vectors", vectors, "--loss",
+    "lambdarank"}}, retriever)
 end
 
 -- NPRINC: two towers and negatives of four kinds, in the batch, random, of BM25 and of a first retriever.

@@ -120,6 +120,17 @@ typedef struct gb_finetune_params {
     const void *scoring_own, *loss_own; /* what their own options set; NULL: their defaults */
 } gb_finetune_params;
 
+/* Passages that are not trained, among which each step searches for what its queries are compared
+ * with (ADORE, Zhan et al., SIGIR 2021). Borrowed. */
+typedef struct gb_fixed_passages {
+    gb_vectors vectors; /* of all passages of the collection, read row by row in any order */
+    /* The best k passages of vectors by inner product: rows [queries, k], falling, UINT32_MAX where
+     * there are fewer. */
+    bool (*search)(void *context, const gb_vectors *queries, uint32_t k, uint32_t *rows,
+                   gb_status *status);
+    void *context; /* its first argument */
+} gb_fixed_passages;
+
 /* What is trained, and on what. Borrowed. */
 typedef struct gb_finetune_data {
     const gb_training_set *set; /* queries, positives, negatives */
@@ -135,23 +146,28 @@ typedef struct gb_finetune_data {
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */
     const gb_folder *init; /* what training starts from; NULL: nothing that a scoring reads */
+    const gb_fixed_passages *fixed; /* then `bert` encodes queries alone, and the negatives of a
+                                       query are what of its best params->negatives passages is no
+                                       positive; pools are not read. NULL: none */
 } gb_finetune_data;
 
 /* ---- the batch ---- */
 
 /* The texts of a step: first the queries, then the passages of each, its positive before its
- * negatives. In a batch of pairs a text is a query with one of its passages, in the same order. */
+ * negatives. In a batch of pairs a text is a query with one of its passages, in the same order.
+ * Where passages are fixed, texts are queries alone. */
 typedef struct gb_training_batch {
     uint32_t queries;   /* Q */
     uint32_t per_query; /* P: passages of a query */
-    uint32_t texts;     /* Q + Q P, or Q P pairs */
+    uint32_t texts;     /* Q + Q P, or Q P pairs, or Q */
     bool pairs;         /* texts are pairs */
     gb_batch tokens;    /* theirs */
     uint32_t *rows;     /* [Q + Q P] rows of the collection: queries, then passages */
     float *teacher;     /* [Q][columns], the scores of the teacher, NAN where it has none; NULL
                            without one. Columns: Q P passages, or of a batch of pairs P */
     uint32_t *exclude;  /* [Q][ceil(columns / 32)] bits of the columns that are no negatives of a
-                           query, because they are copies; NULL: none are looked for */
+                           query, because they are copies, or where passages are fixed not its
+                           own; NULL: none are looked for */
 } gb_training_batch;
 /* Columns of a batch's scores: passages that a query is compared with. */
 static inline uint32_t gb_training_batch_columns(const gb_training_batch *batch)

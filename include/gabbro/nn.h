@@ -426,6 +426,10 @@ typedef struct gb_microbatch {
     /* Appends the losses of the vectors of all texts of the batch [count * vectors, width]. */
     void (*compare)(void *self, gb_builder *builder, gb_tensor vectors,
                     gb_tensor losses[GB_MAX_LOSSES]);
+    /* Where what texts are compared with is chosen by their vectors: called with these [count *
+     * vectors, width], rows `ld` floats apart, before the inputs of compare are filled, on every
+     * rank. A batch runs in parts then, even if it is one. NULL: nothing is chosen. */
+    bool (*meet)(void *self, const float *vectors, uint32_t width, uint32_t ld, gb_status *status);
 } gb_microbatch;
 
 /* What is trained: an objective. One file each in src/pretrain and src/finetune. */

@@ -146,6 +146,7 @@ typedef struct gb_finetuning_settings {
     const char *init;                /* artifact or folder of the encoder */
     const char *collection, *tokens; /* artifacts */
     gb_words negatives;              /* artifacts of runs */
+    gb_words passage_vectors;        /* folders of gabbro encode: passages are not trained */
     const char *pseudo_labels;       /* artifact of more judgements, or NULL */
     gb_projector_kind projector;     /* on query and passage vectors */
     uint32_t epochs;                 /* over the training queries */
@@ -175,6 +176,9 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1]);
 void gb_finetuning_note(const gb_finetuning_settings *settings,
                         gb_option_table tables[GB_FINETUNING_TABLES + 1]);
+
+/* Whether the settings are good together. */
+bool gb_finetuning_check(const gb_finetuning_settings *settings, gb_status *status);
 
 /* Train the retriever into the artifact: model/, losses.tsv, and development.tsv where it was
  * measured on the way. */

@@ -13,17 +13,13 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     settings *o = self;
     const gb_finetuning_settings *training = &o->training;
     const gb_scoring *scoring = gb_scorings[training->scoring];
+    if (training->passage_vectors.count)
+        maker->kernels |= GB_USER_SEARCH;
     maker->kernels |= scoring->users | gb_losses[training->loss]->users;
     gb_finetuning_note(&o->training, o->tables);
     if (training->dev.split)
         maker->kernels |= GB_USER_ENCODE | GB_USER_SEARCH;
-    if (!gb_dev_check(&training->dev, status))
-        return false;
-    if (!(scoring->needs & GB_SCORING_TOKENS))
-        return true;
-    return training->projector == GB_PROJECTOR_NONE ||
-           gb_fail(status, GB_USAGE, NULL, "leave --projector out",
-                   "the scoring %s has a projection of its own", scoring->name);
+    return gb_dev_check(&training->dev, status) && gb_finetuning_check(training, status);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

@@ -48,6 +48,8 @@ static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32
     if (!gb_grow(&d->pool, &d->pool_capacity, q->negative_count + 1, sizeof *d->pool, status))
         return false;
     rows[0] = set->passages[q->positive_first + epoch % q->positive_count];
+    if (d->data.fixed) /* the others are found once the query has a vector */
+        return true;
     return gb_training_negatives(set, q, d->params->seed, epoch, count,
                                  (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool,
                                  rows + 1, status) &&
@@ -101,7 +103,7 @@ static bool pack(finetune_drawer *d, gb_status *status)
     gb_batch_reset(&b->tokens);
     for (uint32_t i = 0; ok && !b->pairs && i < b->queries; i++)
         ok = add_text(d, GB_TEXT_QUERY, b->rows[i], status);
-    for (uint32_t i = 0; ok && i < count; i++)
+    for (uint32_t i = 0; ok && !d->data.fixed && i < count; i++)
         ok = b->pairs ? add_pair(d, b->rows[i / b->per_query], passages[i], status)
                       : add_text(d, GB_TEXT_PASSAGE, passages[i], status);
     return ok;
@@ -115,8 +117,7 @@ static uint32_t passage_at(const gb_training_batch *b, uint32_t query, uint32_t 
 
 /* ---- copies ---- */
 
-/* Whether a passage is a copy of a positive of the query or of one with the same text. */
-static bool is_copy(const finetune_drawer *d, uint32_t query, uint32_t passage)
+bool finetune_is_copy(const finetune_drawer *d, uint32_t query, uint32_t passage)
 {
     const gb_text_hashes *texts = d->data.copies;
     const gb_training_batch *b = &d->batch;
@@ -131,12 +132,13 @@ static void find_copies(finetune_drawer *d)
 {
     gb_training_batch *b = &d->batch;
     uint32_t columns = gb_training_batch_columns(b), words = (columns + 31) / 32;
-    if (!b->exclude)
+    if (!d->data.copies || d->data.fixed)
         return;
     memset(b->exclude, 0, sizeof *b->exclude * words * b->queries);
     for (uint32_t q = 0; q < b->queries; q++)
         for (uint32_t c = 0; c < columns; c++) {
-            bool copy = c != gb_positive_column(b, q) && is_copy(d, q, passage_at(b, q, c));
+            bool copy =
+                c != gb_positive_column(b, q) && finetune_is_copy(d, q, passage_at(b, q, c));
             b->exclude[(size_t)q * words + c / 32] |= (uint32_t)copy << c % 32;
         }
 }
@@ -182,13 +184,14 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
     b->queries = d->params->batch;
     b->per_query = 1 + d->params->negatives;
     b->pairs = d->scoring->add_pair;
-    b->texts = (b->pairs ? 0 : b->queries) + b->queries * b->per_query;
+    b->texts = d->data.fixed ? b->queries : (b->pairs ? 0 : b->queries) + b->queries * b->per_query;
     d->specials = gb_vocab_specials(d->data.vocab);
     size_t scores = (size_t)b->queries * gb_training_batch_columns(b);
     size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
     return (b->rows = gb_alloc((size_t)b->queries * (1 + b->per_query), sizeof *b->rows, status)) &&
            (d->drawn = gb_alloc(b->queries, sizeof *d->drawn, status)) &&
-           (!d->data.copies || (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
+           ((!d->data.copies && !d->data.fixed) ||
+            (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
            (!d->data.teacher || (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
            (!d->data.topics || finetune_topics_make(&d->topics, d->data.topics, d->data.set->count,
                                                     b->queries, d->params->seed, status)) &&
@@ -200,7 +203,7 @@ bool finetune_count_copies(finetune_drawer *d, uint32_t steps, uint64_t *copies,
     const gb_training_batch *b = &d->batch;
     size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
     *copies = 0;
-    for (uint32_t step = 0; b->exclude && step < steps; step++) {
+    for (uint32_t step = 0; d->data.copies && !d->data.fixed && step < steps; step++) {
         if (!draw_rows(d, step, status))
             return false;
         find_copies(d);

@@ -35,6 +35,21 @@ typedef struct finetune_drawer {
     const gb_training_query **drawn;  /* [Q] its queries */
 } finetune_drawer;
 
+/* Whether a passage has the text of a positive of the query-th query drawn, or of one of the same
+ * text, by the hashes of data.copies. */
+bool finetune_is_copy(const finetune_drawer *drawer, uint32_t query, uint32_t passage);
+
+/* ---- fixed passages, fixed.c ---- */
+
+/* Searches for the drawn queries: what they are compared with. vectors [Q, width], rows ld apart.
+ */
+bool finetune_meet(finetune_drawer *drawer, const float *vectors, uint32_t width, uint32_t ld,
+                   gb_status *status);
+/* Input of the vectors of the batch's passages [Q P, width]. */
+gb_tensor finetune_fixed_vectors(gb_builder *builder, const finetune_drawer *drawer);
+
+/* ---- drawing ---- */
+
 /* Makes one whose params, data and scoring are set. */
 bool finetune_drawer_make(finetune_drawer *drawer, gb_status *status);
 void finetune_drawer_free(finetune_drawer *drawer);

@@ -90,6 +90,12 @@ static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
     return ok;
 }
 
+static bool meet(void *self, const float *vectors, uint32_t width, uint32_t ld, gb_status *status)
+{
+    finetune *f = self;
+    return finetune_meet(&f->drawer, vectors, width, ld, status);
+}
+
 static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     finetune *f = self;
@@ -156,7 +162,10 @@ static void compare(void *self, gb_builder *builder, gb_tensor vectors,
     finetune *f = self;
     uint32_t rows = rows_per_text(f), all = f->drawer.batch.texts * rows;
     gb_side q = side_of(f, GB_TEXT_QUERY, true), p = side_of(f, GB_TEXT_PASSAGE, true);
-    if (f->drawer.batch.pairs) {
+    if (f->drawer.data.fixed) {
+        q.vectors = vectors;
+        p.vectors = finetune_fixed_vectors(builder, &f->drawer);
+    } else if (f->drawer.batch.pairs) {
         p.vectors = vectors;
     } else {
         gb_selection first = gb_row_range_declare(builder, q.texts * rows, all, 0);
@@ -264,7 +273,7 @@ static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
     gb_text_states states =
         encode(f, builder, 0, bucket, bucket->texts ? bucket->texts : b->texts, &in);
     losses[0] = GB_NO_TENSOR;
-    if (bucket->texts || f->scoring->together || b->pairs) {
+    if (bucket->texts || f->scoring->together || b->pairs || f->drawer.data.fixed) {
         gb_tensor vectors = f->scoring->represent(f->scoring_self, builder, &states);
         if (bucket->texts)
             builder->vectors = vectors;
@@ -312,6 +321,12 @@ static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *sta
         return gb_fail(status, GB_USAGE, "--two-towers", "use --scoring dense, and no projector",
                        "the scoring %s, or a projector, has one encoder for queries and passages",
                        f->scoring->name);
+    if (data->fixed &&
+        (!f->scoring->towers || data->query_bert || data->bert->projector.kind || f->loss->needs))
+        return gb_fail(status, GB_USAGE, "--passage-vectors",
+                       "use --scoring dense, no --projector, and --loss lambdarank",
+                       "against fixed passages one encoder of queries is trained, by a loss that "
+                       "needs scores alone");
     if (f->loss->needs & GB_LOSS_TEACHER && !data->teacher)
         return gb_fail(status, GB_USAGE, "--loss", "give --teacher",
                        "the loss %s needs scores of a teacher", f->loss->name);
@@ -328,7 +343,8 @@ static void set_task(finetune *f, gb_task *task)
                                      .size = size,
                                      .select = take,
                                      .vectors = rows_per_text(f),
-                                     .compare = compare}};
+                                     .compare = compare,
+                                     .meet = f->drawer.data.fixed ? meet : NULL}};
     if (!f->scoring->extra)
         return;
     task->loss_names[0] = "total";

@@ -242,11 +242,14 @@ static bool run_microbatches(trainer *t, const microbatch_list *list, uint32_t s
 bool nn_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status)
 {
     microbatch_list list = {.texts = texts};
+    const gb_microbatch *how = &t->task->microbatch;
     memset(t->log[step], 0, sizeof t->log[step]);
     if (!split_batch(t, &list, status))
         return false;
     find_bucket(t, &list);
-    return (!t->task->microbatch.vectors ||
-            (make_vectors(t, &list, step, status) && compare_vectors(t, &list, step, status))) &&
+    return (!how->vectors || (make_vectors(t, &list, step, status) &&
+                              (!how->meet || how->meet(t->task->self, t->vectors, list.width,
+                                                       list.row_size, status)) &&
+                              compare_vectors(t, &list, step, status))) &&
            run_microbatches(t, &list, step, status);
 }

@@ -299,6 +299,8 @@ bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
     t->settled = *t->params;
+    if (t->task->microbatch.meet && !t->settled.gradient_shards)
+        t->settled.gradient_shards = 1;
     if (!gb_train_fit(t->device, t->task, &t->settled, status))
         return false;
     t->params = &t->settled;

@@ -21,6 +21,7 @@ typedef struct finetuning {
     gb_filtered filtered;                   /* what is no negative */
     gb_run teacher;                         /* scores, where a loss asks for them */
     uint32_t *topics;                       /* of the queries, or NULL */
+    train_fixed fixed;                      /* passages that are not trained */
     gb_taught taught;                       /* what they are of */
     gb_bert_config config;                  /* of the encoder, with this dropout */
     gb_sentence_settings sentence;          /* of the encoder: pooling and lengths */
@@ -82,6 +83,16 @@ static bool make_topics(finetuning *f, gb_status *status)
                                                      o->clusters, o->params.seed, status));
 }
 
+static bool open_fixed(finetuning *f, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    const train_fixed_params how = {.folders = &o->passage_vectors,
+                                    .collection = f->collection,
+                                    .init = o->init,
+                                    .width = f->init.config.hidden_size};
+    return !o->passage_vectors.count || train_fixed_open(&f->fixed, &how, status);
+}
+
 static bool open_teacher(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
@@ -140,6 +151,7 @@ static void make_params(finetuning *f)
     bool cosines = f->sentence.normalize && gb_scorings[o->scoring]->single;
     p->temperature = o->temperature > 0 || !cosines ? (float)o->temperature : COSINE_TEMPERATURE;
     p->steps = steps_of(f);
+    p->negatives = o->passage_vectors.count ? o->depth : p->negatives;
     p->scoring = gb_scorings[o->scoring];
     p->loss = gb_losses[o->loss];
     p->scoring_own = &o->scoring_own[o->scoring];
@@ -160,7 +172,8 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .teacher = o->teacher ? &f->teacher : NULL,
                                    .topics = f->topics,
                                    .copies = o->mask_copies ? &f->texts : NULL,
-                                   .init = f->init.folder};
+                                   .init = f->init.folder,
+                                   .fixed = o->passage_vectors.count ? &f->fixed.passages : NULL};
     return gb_finetune_prepare(&data, &f->params, &f->config, status) &&
            (f->model = gb_params_create(status)) &&
            gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
@@ -171,8 +184,9 @@ static bool make_model(finetuning *f, gb_status *status)
            (f->values = gb_model_input_values(f->init.folder, f->model, status)) &&
            gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
                                    status) &&
-           (!o->two_towers ||
-            train_tower_start(o->init, &f->query_bert, f->model, f->values, status)) &&
+           ((!o->two_towers && !data.fixed) ||
+            train_tower_start(o->init, data.fixed ? &f->bert : &f->query_bert, f->model, f->values,
+                              status)) &&
            gb_finetune_start(f->self, f->init.folder, f->model, o->params.seed, f->values, status);
 }
 
@@ -212,8 +226,9 @@ static bool open_finetuning(finetuning *f, gb_maker *maker, const gb_finetuning_
     *f = (finetuning){.settings = settings, .params = settings->params, .maker = maker};
     f->params.batch = batch;
     if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) ||
-        !check_pooling(f, status) || !make_set(f, status) || !open_development(f, status) ||
-        !open_teacher(f, status) || !make_topics(f, status) || !make_model(f, status))
+        !check_pooling(f, status) || !open_fixed(f, status) || !make_set(f, status) ||
+        !open_development(f, status) || !open_teacher(f, status) || !make_topics(f, status) ||
+        !make_model(f, status))
         return false;
     make_training(f);
     if (f->dev)
@@ -229,6 +244,7 @@ static void close_finetuning(finetuning *f)
     gb_text_hashes_free(&f->texts);
     gb_run_free(&f->teacher);
     free(f->topics);
+    train_fixed_close(&f->fixed);
     gb_bert_free(&f->bert);
     gb_bert_free(&f->query_bert);
     gb_params_destroy(f->model);
@@ -244,6 +260,15 @@ static void close_finetuning(finetuning *f)
 static char *prompt_of(char *prompt)
 {
     return prompt && *prompt ? prompt : NULL;
+}
+
+static bool save_folder(const finetuning *f, const gb_retriever_folder *folder, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    if (o->passage_vectors.count)
+        return train_towers_save(folder, NULL, &f->bert, f->init.folder, status);
+    return o->two_towers ? train_towers_save(folder, &f->bert, &f->query_bert, NULL, status)
+                         : gb_finetune_save(f->self, folder, status);
 }
 
 /* Writes the model as it is now; it is a `save` of train_dev_params. */
@@ -274,8 +299,7 @@ static bool save_model(void *self, const char *folder, gb_status *status)
                                     .tokenizer = f->init.tokenizer,
                                     .how = &how,
                                     .card = &card};
-    return f->settings->two_towers ? train_towers_save(&to, &f->bert, &f->query_bert, status)
-                                   : gb_finetune_save(f->self, &to, status);
+    return save_folder(f, &to, status);
 }
 
 /* What was left out of batches and for want of a teacher's score. */
@@ -289,7 +313,7 @@ static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, 
                                       "unscored", (json_int_t)t->missing, "dropped_queries",
                                       (json_int_t)t->dropped_queries, "short_queries",
                                       (json_int_t)t->short_queries));
-    if (!f->settings->mask_copies)
+    if (!f->settings->mask_copies || f->settings->passage_vectors.count)
         return true;
     if (!gb_finetune_copies(f->self, steps, &copies, status))
         return false;
@@ -334,9 +358,11 @@ bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_sta
     finetuning f;
     gb_train_result result;
     double(*log)[GB_MAX_LOSSES] = NULL;
-    bool ok = open_finetuning(&f, maker, settings, settings->params.batch, status) &&
-              (log = gb_alloc(f.train.schedule.steps + 1, sizeof *log, status)) &&
-              gb_maker_train(maker, &f.training, f.values, log, &result, status);
+    bool ok =
+        open_finetuning(&f, maker, settings, settings->params.batch, status) &&
+        (log = gb_alloc(f.train.schedule.steps + 1, sizeof *log, status)) &&
+        (!settings->passage_vectors.count || (f.fixed.device = gb_maker_device(maker, status))) &&
+        gb_maker_train(maker, &f.training, f.values, log, &result, status);
     if (ok)
         note(maker, &f, &result);
     ok = ok && note_left_out(maker, &f, result.steps, status) &&

@@ -2,6 +2,7 @@
 #ifndef TRAIN_PRIVATE_H
 #define TRAIN_PRIVATE_H
 
+#include <gabbro/retrieve.h>
 #include <gabbro/train.h>
 
 /* How a training of so many steps is done by its settings; the model and its texts are left to the
@@ -60,14 +61,35 @@ json_t *train_filtered_json(const gb_filtered *filtered);
 uint32_t *train_topics(const gb_collection *collection, const gb_training_set *set,
                        const char *folder, uint32_t clusters, uint64_t seed, gb_status *status);
 
+/* ---- passages that are not trained ---- */
+
+/* Vectors of all passages, and where they are searched. */
+typedef struct train_fixed {
+    gb_vector_set set;          /* folders of gabbro encode */
+    gb_device *device;          /* set before the first search */
+    gb_fixed_passages passages; /* the same for a task; its context is this structure */
+} train_fixed;
+/* Which vectors, and what they must belong to. */
+typedef struct train_fixed_params {
+    const gb_words *folders;         /* shards */
+    const gb_collection *collection; /* its passages, all of them in their order */
+    const char *init;                /* model that made them */
+    uint32_t width;                  /* floats of its vectors */
+} train_fixed_params;
+/* Opens them; the structure must not move. GB_DATA if they do not belong together. To be closed
+ * also after a failure, and of zeros. */
+bool train_fixed_open(train_fixed *fixed, const train_fixed_params *params, gb_status *status);
+void train_fixed_close(train_fixed *fixed);
+
 /* ---- two towers ---- */
 
 /* Values of the tower of queries: those of the model that training starts from, of two towers those
  * of its queries. */
 bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *params,
                        float *values, gb_status *status);
-/* Writes both towers, as whole model folders in one that describes them. */
+/* Writes both towers, as whole model folders in one that describes them. passages NULL: that one is
+ * the encoder of `init`, as it is. */
 bool train_towers_save(const gb_retriever_folder *folder, const gb_bert *passages,
-                       const gb_bert *queries, gb_status *status);
+                       const gb_bert *queries, const gb_folder *init, gb_status *status);
 
 #endif

@@ -184,8 +184,12 @@ static const gb_option of_finetuning[] = {
      "ARTIFACT", "collection of the training queries"},
     {"tokens", GB_OPTION_TEXT, FIELD(tokens), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
      "its tokens"},
-    {"negatives", GB_OPTION_LIST, FIELD(negatives), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "RUN",
-     "artifact of a run; may be repeated"},
+    {"negatives", GB_OPTION_LIST, FIELD(negatives), GB_OPTION_INPUT, "RUN",
+     "artifact of a run; may be repeated. Required, but with --passage-vectors"},
+    {"passage-vectors", GB_OPTION_LIST, FIELD(passage_vectors), GB_OPTION_INPUT, "DIR",
+     "vectors of all passages by the model of --init, of gabbro encode; once for every shard. They "
+     "stay as they are, and the encoder of queries alone is trained, against the best --depth of "
+     "them by a search in every step (ADORE)"},
     {"pseudo-labels", GB_OPTION_TEXT, FIELD(pseudo_labels), GB_OPTION_INPUT, "ARTIFACT",
      "of gabbro pseudo-labels: train on its queries, too; give it as --negatives as well"},
     {"epochs", GB_OPTION_U32, FIELD(epochs), 0, NULL, "epochs over the training queries"},
@@ -268,6 +272,23 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
         *tables++ = own_table(gb_losses[i]->name, gb_losses[i]->help, gb_losses[i]->options,
                               &settings->loss_own[i]);
     *tables = (gb_option_table){0};
+}
+
+bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
+{
+    const gb_scoring *scoring = gb_scorings[o->scoring];
+    if (scoring->needs & GB_SCORING_TOKENS && o->projector != GB_PROJECTOR_NONE)
+        return gb_fail(status, GB_USAGE, NULL, "leave --projector out",
+                       "the scoring %s has a projection of its own", scoring->name);
+    if (!o->passage_vectors.count)
+        return o->negatives.count ||
+               gb_fail(status, GB_USAGE, NULL, "give --negatives, e.g. of gabbro bm25-run",
+                       "hard negatives come from a run, or from a search among --passage-vectors");
+    return (!o->negatives.count && !o->two_towers && !o->params.random) ||
+           gb_fail(status, GB_USAGE, NULL,
+                   "leave --negatives, --random-negatives and --two-towers out",
+                   "with --passage-vectors a search finds the negatives, and the encoder of "
+                   "queries alone is trained");
 }
 
 void gb_finetuning_note(const gb_finetuning_settings *settings,

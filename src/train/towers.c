@@ -74,10 +74,27 @@ static bool save_tower(const gb_retriever_folder *folder, const char *name, cons
     return ok;
 }
 
+/* The encoder of a folder as it is. */
+static bool save_untrained(const gb_retriever_folder *folder, const char *name,
+                           const gb_bert_config *config, const gb_folder *init, gb_status *status)
+{
+    alone a = {0};
+    char *path = gb_path_join(status, folder->path, name);
+    bool ok = path && (a.params = gb_params_create(status)) &&
+              gb_bert_declare(a.params, config, false, &a.bert, status) &&
+              (a.values = gb_model_input_values(init, a.params, status)) &&
+              gb_model_save(path, folder->config, a.params, a.values, folder->vocab,
+                            folder->tokenizer, folder->how, folder->card, status);
+    close_alone(&a);
+    free(path);
+    return ok;
+}
+
 bool train_towers_save(const gb_retriever_folder *folder, const gb_bert *passages,
-                       const gb_bert *queries, gb_status *status)
+                       const gb_bert *queries, const gb_folder *init, gb_status *status)
 {
     return gb_make_dirs(folder->path, status) && save_tower(folder, "query", queries, status) &&
-           save_tower(folder, "document", passages, status) &&
+           (passages ? save_tower(folder, "document", passages, status)
+                     : save_untrained(folder, "document", &queries->config, init, status)) &&
            gb_towers_write(folder->path, folder->how, status);
 }

@@ -52,4 +52,36 @@ second=$(made finetune --init "$first" $training --epochs 1 --micro-batch 5 --lo
 ranks_alike "$second" "two towers that go on, in micro-batches"
 "$gabbro" embed "$first/model" <beir/queries.jsonl >said 2>said.too
 expect "one encoder for all texts is refused" grep -q 'two towers' said.too
+
+# ADORE: passages stay, and the encoder of queries learns from what it finds among them in every step.
+# shellcheck disable=SC2086 # lists of words
+{
+    passages=$(made encode --model "$second" $data)
+    fixed="--init $second $data --passage-vectors $passages --depth 5 --batch 4 --learning-rate 1e-3 --loss lambdarank"
+    adore=$(made finetune $fixed --epochs 3)
+    ranks_alike "$adore" "a tower of queries against fixed passages"
+    cut=$(made finetune $fixed --epochs 3 --micro-batch 3)
+}
+same_file() # NAME FOLDER FOLDER
+{
+    cmp -s "$2/$1" "$3/$1"
+}
+expect "fixed passages keep their encoder" same_file document/model.safetensors "$second/model" "$adore/model"
+differ() { ! same_file "$@"; }
+expect "the encoder of queries has learned" differ query/model.safetensors "$second/model" "$adore/model"
+number()
+{
+    sed -n 's/.*"final_loss": \([0-9.e-]*\).*/\1/p' "$1/run.json"
+}
+expect "in micro-batches it learns nearly the same: $(number "$adore"), $(number "$cut")" \
+    awk "BEGIN { d = $(number "$adore") - $(number "$cut"); exit !(d < 1e-4 && d > -1e-4) }"
+# shellcheck disable=SC2086
+refused()
+{
+    "$gabbro" finetune --init "$1" $data --epochs 1 --passage-vectors "$2" >/dev/null 2>said
+    grep -q "$3" said
+}
+expect "vectors of another model are refused" refused "$first" "$passages" "by another model"
+other=$(made encode --model "$second" $data --split test)
+expect "vectors of something else are refused" refused "$second" "$other" "vectors, but the collection has"
 checks_end

@@ -403,6 +403,13 @@ fault 2 "a loss without its teacher" 'give --teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss kl
 fault 2 "a teacher without a loss" 'asks for no teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --teacher "$bm25"
+fault 2 "no negatives" 'give --negatives' gabbro finetune --init "$encoder" $data
+fault 2 "negatives beside a search for them" 'a search finds the negatives' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --passage-vectors "$bm25"
+fault 2 "late interaction with fixed passages" 'use --scoring dense' gabbro finetune --init "$encoder" $data \
+    --passage-vectors "$(gabbro encode --model "$encoder" $data)" --scoring coil
+fault 3 "a run as vectors of passages" 'vectors.npy' \
+    gabbro finetune --init "$encoder" $data --passage-vectors "$bm25"
 fault 2 "more random negatives than negatives" 'raise --negatives-per-query' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --negatives-per-query 2 --random-negatives 3
 fault 2 "clusters of no vectors" 'need --query-vectors' \

@@ -1,4 +1,5 @@
 /* Scorings and losses of fine-tuning: whole gradients against float64, in parts and shards. */
+#include "../parity/trust.h"
 #include "gradients.h"
 
 #include <gabbro/finetune.h>
@@ -21,9 +22,19 @@ typedef struct finetune_case {
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
                                     scores so near that a difference changes their order */
     bool kinked;                 /* see model */
+    bool fixed;                  /* passages are not trained */
 } finetune_case;
 
-enum { QUERIES = 4, PASSAGES = 8 };
+enum { QUERIES = 4, PASSAGES = 8, WIDTH = 16 };
+
+/* Passages that are not trained, and what was searched for last. */
+typedef struct fixed_passages {
+    float *values;            /* [passages, WIDTH] */
+    double queries[3][WIDTH]; /* vectors of the step's queries */
+    uint32_t found[3][5];     /* the best of each */
+    uint32_t searches;        /* so far */
+    gb_fixed_passages as;     /* for the task */
+} fixed_passages;
 
 /* What a case trains on. */
 typedef struct fixture {
@@ -94,6 +105,97 @@ static void make_params(fixture *f, const finetune_case *c)
                                      .loss_own = &f->loss_own};
 }
 
+/* ---- fixed passages ---- */
+
+static double product(const fixed_passages *f, uint32_t query, uint32_t passage)
+{
+    double sum = 0;
+    for (uint32_t d = 0; d < WIDTH; d++)
+        sum += f->queries[query][d] * f->values[passage * WIDTH + d];
+    return sum;
+}
+
+/* By looking at all passages, k times. */
+static bool search_all(void *context, const gb_vectors *queries, uint32_t k, uint32_t *rows,
+                       gb_status *status)
+{
+    (void)status;
+    fixed_passages *f = context;
+    cr_assert_eq(queries->rows, 3);
+    cr_assert_leq(k, 5);
+    f->searches++;
+    for (uint32_t q = 0; q < queries->rows; q++) {
+        for (uint32_t d = 0; d < WIDTH; d++)
+            f->queries[q][d] = queries->values[q * WIDTH + d];
+        for (uint32_t n = 0; n < k; n++) {
+            rows[q * k + n] = UINT32_MAX;
+            for (uint32_t p = 0; p < f->as.vectors.rows; p++) {
+                bool taken = false;
+                for (uint32_t i = 0; i < n; i++)
+                    taken |= rows[q * k + i] == p;
+                if (!taken && (rows[q * k + n] == UINT32_MAX ||
+                               product(f, q, p) > product(f, q, rows[q * k + n])))
+                    rows[q * k + n] = p;
+            }
+            f->found[q][n] = rows[q * k + n];
+        }
+    }
+    return true;
+}
+
+static void make_fixed(fixed_passages *f, uint32_t passages)
+{
+    gb_status status = {0};
+    *f = (fixed_passages){0};
+    MUST(f->values = gb_alloc((size_t)passages * WIDTH, sizeof *f->values, &status));
+    for (uint32_t i = 0; i < passages * WIDTH; i++)
+        f->values[i] = (float)sin(1 + 3 * i);
+    f->as = (gb_fixed_passages){.vectors = {.rows = passages, .width = WIDTH, .values = f->values},
+                                .search = search_all,
+                                .context = f};
+}
+
+/* LambdaRank by its formula, over what was found and the positive, of queries `first` and on. */
+static double lambdarank_of(const fixed_passages *f, uint32_t k, const uint32_t *positives)
+{
+    double sum = 0;
+    for (uint32_t q = 0; q < 3; q++) {
+        uint32_t before = 0, negatives = 0;
+        double loss = 0, s = product(f, q, positives[q]);
+        for (uint32_t i = 0; i < k; i++)
+            before += f->found[q][i] != positives[q] && product(f, q, f->found[q][i]) > s;
+        for (uint32_t i = 0; i < k; i++) {
+            if (f->found[q][i] == positives[q])
+                continue;
+            double other = product(f, q, f->found[q][i]);
+            uint32_t rank = negatives++ + 1 + (other < s);
+            loss += fabs(1.0 / (before + 1) - 1.0 / rank) * log1p(exp(other - s));
+        }
+        sum += loss / negatives / 3;
+    }
+    return sum;
+}
+
+/* The device's step searches once, with the vectors of its queries, for what the loss is of. The
+ * batch stays for what follows, which draws the same step and has no search. */
+static void check_search(gb_device *device, const model *m, const fixed_passages *f,
+                         const gb_train_params *params, uint32_t k)
+{
+    uint32_t before = f->searches, positives[3];
+    gradient g = gradient_by(device, m, params);
+    gb_epochs order = {0};
+    gb_status status = {0};
+    MUST(gb_epochs_make(&order, QUERIES, 5, 1, &status));
+    for (uint32_t i = 0; i < 3; i++) /* query i has the one positive i */
+        positives[i] = gb_epochs_at(&order, GRADIENT_STEP * 3 + i);
+    gb_epochs_free(&order);
+    cr_expect_eq(f->searches, before + 1);
+    double wanted = lambdarank_of(f, k, positives);
+    trust("fine-tuning against fixed passages: loss", "LambdaRank over a full search",
+          fabs(g.losses[0] - wanted) / wanted, 2e-6);
+    free(g.values);
+}
+
 /* A positive is often drawn as a negative of another query, whose own it is not. */
 static void expect_copies(const model *m, bool some)
 {
@@ -117,6 +219,9 @@ static void check_finetuning(const finetune_case *c)
     m.config.layers = 3;
     gb_text_hashes texts = {0};
     gb_bert query_bert = {0};
+    fixed_passages fixed;
+    make_fixed(&fixed, f.t.collection->passages);
+    f.params.negatives = c->fixed ? 5 : f.params.negatives;
     MUST(gb_text_hashes_make(&texts, &f.t.tokens, &status));
     const gb_finetune_data data = {.set = &f.set,
                                    .tokens = &f.t.tokens,
@@ -124,7 +229,8 @@ static void check_finetuning(const finetune_case *c)
                                    .bert = &m.bert,
                                    .query_bert = c->towers ? &query_bert : NULL,
                                    .teacher = &f.teacher,
-                                   .copies = c->mask ? &texts : NULL};
+                                   .copies = c->mask ? &texts : NULL,
+                                   .fixed = c->fixed ? &fixed.as : NULL};
     MUST(gb_finetune_prepare(&data, &f.params, &m.config, &status));
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, head, &m.bert, &status));
@@ -135,11 +241,15 @@ static void check_finetuning(const finetune_case *c)
     gb_params_freeze(m.params);
     MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
     gb_params_init(m.params, 7, m.values);
+    const gb_train_params plain = plain_params(&m);
+    if (c->fixed)
+        check_search(device, &m, &fixed, &plain, f.params.negatives);
     check_reference(device, &m, c->name);
     check_parts(device, &m, c->name);
     if (!c->loss && c->projector == GB_PROJECTOR_NONE) /* shards cut what losses do not see */
         check_shards(device, &m, c->name);
     expect_copies(&m, c->mask);
+    free(fixed.values);
     gb_finetune_destroy(m.self);
     gb_text_hashes_free(&texts);
     gb_bert_free(&query_bert);
@@ -219,6 +329,12 @@ Test(finetuning, order_of_pairs, .timeout = 120)
                                       .loss = "lambdarank",
                                       .set = {"rank-cut", "5"},
                                       .seed = 8});
+}
+
+Test(finetuning, against_fixed_passages, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){
+        .name = "fine-tuning, fixed passages (ADORE)", .loss = "lambdarank", .fixed = true});
 }
 
 Test(finetuning, passages_against_passages, .timeout = 120)
