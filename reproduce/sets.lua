@@ -110,11 +110,17 @@ local function vocabulary_of(collection)
   return artifact("vocabulary", "vocabulary", "--collection", collection, "--size", settings.vocabulary_tokens)
 end
 
+-- A prompt of the settings: "-" or none given: not said; "none": there is none.
+local function prompt(side)
+  local text = setting(side .. "_prompt", "-")
+  return option("--" .. side .. "-prompt", text ~= "-" and (text == "none" and "" or text .. " "))
+end
+
 -- Ids of a set's texts, with other generated queries than its own, and of another length.
 function tokens_of(set, queries, length)
   return artifact("tokens " .. set.name, "tokenize", "--collection", set.collection, "--vocabulary", here.vocabulary,
     "--passage-tokens", length or own_setting(set.key, "passage_tokens"), "--query-tokens", settings.query_tokens,
-    option("--generated", queries))
+    option("--generated", queries), prompt "query", prompt "passage")
 end
 
 -- A T5 trained on the training queries: small, medium or large.

@@ -12,6 +12,7 @@ typedef enum gb_reproduce_action {
     GB_REPRODUCE_LIST,    /* print which tables there are */
     GB_REPRODUCE_PLAN,    /* print what tables will cost on this machine */
     GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row came from */
+    GB_REPRODUCE_TRAIN,   /* train a retriever on the collection that the settings name */
 } gb_reproduce_action;
 
 /* What the user asks for. What was not given is NULL, 0 or GB_OPEN. Nothing is copied. */
@@ -50,5 +51,8 @@ typedef struct gb_reproduce_params {
 /* Does what the user asks for. Progress is printed on stderr, results on stdout. GB_INTERRUPTED
  * after a signal; the same call then continues where it was stopped. */
 bool gb_reproduce(const gb_reproduce_params *params, gb_status *status);
+
+/* Prints all settings of a GB_REPRODUCE_TRAIN with their defaults, as a file of settings. */
+bool gb_reproduce_example(FILE *out, gb_status *status);
 
 #endif

@@ -51,6 +51,7 @@ extern const gb_command gb_cli_serve;
 extern const gb_command gb_cli_site;
 extern const gb_command gb_cli_store;
 extern const gb_command gb_cli_tokenize;
+extern const gb_command gb_cli_train;
 extern const gb_command gb_cli_train_generator;
 extern const gb_command gb_cli_tsne;
 extern const gb_command gb_cli_tune;

@@ -16,7 +16,7 @@ static const gb_command_group groups[] = {
      {&gb_cli_queries, &gb_cli_train_generator, &gb_cli_generate, &gb_cli_filter_queries,
       &gb_cli_relatedness}},
     {"Training",
-     {&gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
+     {&gb_cli_train, &gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
       &gb_cli_teacher, &gb_cli_finetune, &gb_cli_finetune_cross, &gb_cli_pseudo_labels,
       &gb_cli_efficiency}},
     {"Retrieval",

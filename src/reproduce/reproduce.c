@@ -1,6 +1,7 @@
 /* Does what a call of gabbro reproduce asks for. */
 #include "compare.h"
 #include "plan.h"
+#include "train.h"
 
 #include <string.h>
 
@@ -69,6 +70,11 @@ static void close_numbers(gb_reproduce_params *params)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (*numbers[i] == GB_OPEN)
             *numbers[i] = 0;
+}
+
+bool gb_reproduce_example(FILE *out, gb_status *status)
+{
+    return repro_train_example(out, status);
 }
 
 bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)

@@ -1,5 +1,6 @@
 /* What a finished table leaves: results.jsonl, pages, the report, the site. */
 #include "run.h"
+#include "train.h"
 
 #include <gabbro/experiment.h>
 
@@ -219,7 +220,12 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
     char *results = gb_path_join(status, out, "results.jsonl");
     const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
     ok = results && write_results(session, table, sum, seconds, results, status) &&
-         note_rows(session, table, status) && (!table->title || command(session, curves, status)) &&
+         note_rows(session, table, status);
+    if (session->entry == &repro_train_entry) {
+        free(results);
+        return ok && repro_train_finish(session, table, out, status);
+    }
+    ok = ok && (!table->title || command(session, curves, status)) &&
          ((table->title && !has_results(session, table, true)) ||
           report(session, table, results, out, status));
     free(results);

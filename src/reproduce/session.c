@@ -1,6 +1,7 @@
 /* Checks what the user asked for, and looks up what it names. */
 #include "session.h"
 #include "schedule.h"
+#include "train.h"
 
 #include <gabbro/report.h>
 
@@ -378,8 +379,12 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
     free(tables);
     if (!ok || params->action == GB_REPRODUCE_LIST)
         return ok;
-    bool all = !strcmp(params->table, "all");
-    if (!all && !(session->entry = repro_catalog_find(&session->catalog, params->table, status)))
+    bool train = params->action == GB_REPRODUCE_TRAIN,
+         all = !train && !strcmp(params->table, "all");
+    if (train)
+        session->entry = &repro_train_entry;
+    if (!all && !train &&
+        !(session->entry = repro_catalog_find(&session->catalog, params->table, status)))
         return false;
     session->everything = all || (params->rows && !strcmp(params->rows, "all"));
     session->flags = repro_session_keep(session, status, "%s%s", params->quiet ? " --quiet" : "",
@@ -389,7 +394,7 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
          check(session, status);
     if (ok && params->rows && !session->everything)
         ok = (session->rows = patterns(session, params->rows, status)) != NULL;
-    return ok && read_settings(session, status);
+    return ok && (train ? repro_train_settings(session, status) : read_settings(session, status));
 }
 
 void repro_session_close(repro_session *session)

@@ -10,6 +10,8 @@
 #define CURVE_FILE "development.tsv"
 /* Without --dev-every there are so many looks. */
 #define LOOKS 10
+/* Of training queries, where nobody says how many are held out. */
+enum { TENTH = 10, MOST_HELD_OUT = 500 };
 /* Streams of GB_RNG_SPLIT; data slice has 2. */
 enum { DRAW_QUERIES = 3, DRAW_PASSAGES = 4 };
 
@@ -19,11 +21,12 @@ const gb_dev_settings gb_dev_defaults = {.measure = "MRR@10"};
 const gb_option gb_dev_options[] = {
     {"dev", GB_OPTION_TEXT, FIELD(split), 0, "SPLIT",
      "measure the model on this split on the way, and keep the best one; train: on training "
-     "queries that are held out, as many as --dev-queries says"},
+     "queries that are held out, as many as --dev-queries says; auto: dev, but train if there is "
+     "no test beside it"},
     {"dev-every", GB_OPTION_U32, FIELD(every), 0, NULL,
      "steps from one measurement to the next; 0: a tenth of the training"},
     {"dev-queries", GB_OPTION_U32, FIELD(queries), 0, NULL,
-     "queries of the split, a seeded subset; 0: all"},
+     "queries of the split, a seeded subset; 0: all, with auto of held-out ones a tenth"},
     {"dev-measure", GB_OPTION_TEXT, FIELD(measure), 0, "MEASURE",
      "what is measured, by the names of gabbro eval"},
     {"patience", GB_OPTION_U32, FIELD(patience), 0, NULL,
@@ -85,9 +88,9 @@ static void keep_queries(train_dev *d, const bool *kept)
 }
 
 /* A seeded subset of the split, of those that can be chosen (NULL: all). */
-static bool draw_queries(train_dev *d, const bool *eligible, gb_status *status)
+static bool draw_queries(train_dev *d, const bool *eligible, uint32_t wanted, gb_status *status)
 {
-    uint32_t count = d->split.count, wanted = d->how.settings->queries, taken = 0;
+    uint32_t count = d->split.count, taken = 0;
     uint32_t *order = gb_alloc(count + 1, sizeof *order, status);
     bool *kept = gb_alloc(count + 1, sizeof *kept, status);
     gb_rng rng = gb_rng_make(d->how.seed, GB_RNG_SPLIT, DRAW_QUERIES, 0);
@@ -140,7 +143,11 @@ static bool hold_out(train_dev *d, gb_training_set *set, gb_status *status)
         if (found)
             eligible[found - d->split.queries] = true;
     }
-    bool ok = eligible && draw_queries(d, eligible, status);
+    uint32_t wanted = d->how.settings->queries;
+    if (!wanted)
+        wanted =
+            set->count / TENTH < MOST_HELD_OUT ? (set->count + TENTH - 1) / TENTH : MOST_HELD_OUT;
+    bool ok = eligible && draw_queries(d, eligible, wanted, status);
     free(eligible);
     if (ok)
         drop_from(d, set);
@@ -149,20 +156,32 @@ static bool hold_out(train_dev *d, gb_training_set *set, gb_status *status)
                           "no training query is left beside those held out"));
 }
 
+/* The name of the split. A split that chooses a model is none to report results on: where dev is
+ * the only one, queries of train are held out. */
+static const char *name_split(const train_dev *d)
+{
+    const char *split = d->how.settings->split;
+    if (strcmp(split, "auto") != 0)
+        return split;
+    bool both = gb_collection_has_split(d->how.collection, "dev") &&
+                gb_collection_has_split(d->how.collection, "test");
+    return both ? "dev" : "train";
+}
+
 static bool choose_queries(train_dev *d, gb_training_set *set, gb_status *status)
 {
-    const gb_dev_settings *o = d->how.settings;
-    bool held_out = !strcmp(o->split, "train");
-    if (!gb_collection_has_split(d->how.collection, o->split))
-        return gb_fail(status, GB_USAGE, "--dev", "name one of these, or train",
-                       "the collection has no split \"%.60s\" (there are: %.200s)", o->split,
+    bool held_out = !strcmp(d->name, "train");
+    if (!gb_collection_has_split(d->how.collection, d->name))
+        return gb_fail(status, GB_USAGE, "--dev", "name one of these, train or auto",
+                       "the collection has no split \"%.60s\" (there are: %.200s)", d->name,
                        d->how.collection->splits);
-    if (!gb_split_open(d->how.collection, o->split, &d->split, status) ||
-        !(held_out ? hold_out(d, set, status) : draw_queries(d, NULL, status)))
+    if (!gb_split_open(d->how.collection, d->name, &d->split, status) ||
+        !(held_out ? hold_out(d, set, status)
+                   : draw_queries(d, NULL, d->how.settings->queries, status)))
         return false;
     return (d->split.count && d->split.qrels.count) ||
            gb_fail(status, GB_DATA, d->how.collection->path, "take another --dev",
-                   "no query of the split \"%.60s\" has judgements", o->split);
+                   "no query of the split \"%.60s\" has judgements", d->name);
 }
 
 /* ---- which passages ---- */
@@ -205,15 +224,15 @@ train_dev *train_dev_open(const train_dev_params *params, gb_training_set *set, 
     if (!d)
         return NULL;
     d->how = *params;
+    d->name = name_split(d);
     if (!gb_metrics_add(&d->metric, params->settings->measure, status) ||
         !choose_queries(d, set, status) || !choose_passages(d, status) ||
         (params->settings->run && !train_dev_read_run(d, status))) {
         train_dev_close(d);
         return NULL;
     }
-    gb_log(GB_LOG_INFO, "development: %u queries of %s%s, %u passages, %s", d->split.count,
-           params->settings->split,
-           strcmp(params->settings->split, "train") ? "" : ", which are not trained on",
+    gb_log(GB_LOG_INFO, "development: %u queries of %s%s, %u passages, %s", d->split.count, d->name,
+           strcmp(d->name, "train") ? "" : ", which are not trained on",
            d->passage_count ? d->passage_count : params->collection->passages,
            params->settings->measure);
     return d;
@@ -394,7 +413,7 @@ static void note(const train_dev *d, const train_dev_point *best, uint32_t steps
 {
     const gb_dev_settings *o = d->how.settings;
     uint32_t passages = d->passage_count ? d->passage_count : d->how.collection->passages;
-    json_t *facts = json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:b}", "split", o->split, "measure",
+    json_t *facts = json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:b}", "split", d->name, "measure",
                               o->measure, "queries", (json_int_t)d->split.count, "best_step",
                               (json_int_t)best->step, "best", best->value, "last",
                               d->points[d->point_count - 1].value, "ended_early", steps < d->steps);

@@ -33,6 +33,7 @@ typedef struct train_dev_point {
 
 struct train_dev {
     train_dev_params how;    /* as given */
+    const char *name;        /* of the split; "train": held out of it */
     gb_split split;          /* queries that are measured, and their judgements */
     gb_metrics metric;       /* one */
     uint32_t *passages;      /* [passage_count] rows that are ranked, ascending */

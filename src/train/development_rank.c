@@ -97,10 +97,10 @@ bool train_dev_read_run(train_dev *d, gb_status *status)
     }
     gb_run_free(&run);
     gb_run_names_free(&names);
-    return ok && (found || gb_fail(status, GB_DATA, d->how.settings->run,
-                                   "make one: gabbro bm25-run --split SPLIT",
-                                   "the run has none of the queries of the split \"%.60s\"",
-                                   d->how.settings->split));
+    return ok &&
+           (found || gb_fail(status, GB_DATA, d->how.settings->run,
+                             "make one: gabbro bm25-run --split SPLIT",
+                             "the run has none of the queries of the split \"%.60s\"", d->name));
 }
 
 static int by_score(const void *a_, const void *b_)

@@ -1,0 +1,88 @@
+#!/bin/sh
+# gabbro train: a retriever for a collection of one's own, from one file of settings to the test.
+#   train.sh GABBRO
+set -u
+# shellcheck source=tests/checks.sh
+. "$(dirname -- "$0")/../checks.sh"
+enter_work train "$1"
+
+mkdir -p beir/qrels
+awk 'BEGIN {
+    split("stone river ice rain sand peak wind moss", word)
+    for (s = 0; s < 2; s++)
+        printf "query-id\tcorpus-id\tscore\n" >("beir/qrels/" (s ? "test" : "train") ".tsv")
+    for (i = 0; i < 64; i++) {
+        a = word[1 + i % 8]; b = word[1 + int(i / 8)]
+        printf "{\"_id\": \"d%d\", \"text\": \"the %s is near the %s and the %s\"}\n", i, a, b, a
+        printf "{\"_id\": \"q%d\", \"text\": \"is the %s near the %s\"}\n", i, a, b >"beir/queries.jsonl"
+        printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 4 == 0 ? "test" : "train") ".tsv")
+    }
+}' >beir/corpus.jsonl
+cat >own.settings <<'END'
+collection = beir
+mlm_steps = 20                # of a fresh encoder
+encoder_layers = 1
+encoder_hidden = 32
+encoder_heads = 2
+encoder_ffn = 64
+encoder_init_std = 0.2
+vocabulary_tokens = 100
+passage_tokens = 24
+query_tokens = 16
+finetune_epochs = 4
+finetune_negatives_per_query = 1
+finetune_negative_depth = 8
+finetune_learning_rate = 0.003
+dropout = 0
+END
+LC_ALL=C
+
+# ---- the settings ----------------------------------------------------------------------------------
+"$gabbro" train --example >example 2>err
+expect "an example of all settings" [ "$(grep -c '^[a-z0-9_]* = ' example)" -gt 30 ]
+expect "it is taken as it is, but for what must be given" \
+    sh -c "\"$gabbro\" train --settings example 2>&1 | grep -q 'the setting collection must be given'"
+"$gabbro" train --settings own.settings --dry-run >plan 2>err
+expect "what would run: $(wc -l <plan) lines" [ "$(grep -c '^gabbro ' plan)" = "$(awk '/^# recipe/ { print NR - 1 }' plan)" ]
+
+# ---- all of it -------------------------------------------------------------------------------------
+"$gabbro" train --settings own.settings --out first >out 2>err || bad "train" err
+expect "four columns of the test for BM25 and two rounds" [ "$(cut -f 1 first/results.tsv | tr '\n' ' ')" = "row bm25 round 1 round 2 " ]
+expect "the table is printed: $(grep '^round 2' out)" grep -q '^round 2  *[0-9.]* ' out
+expect "the model is the last round's" [ -s first/model/model.safetensors ] && [ -s first/model/modules.json ]
+for round in 1 2; do
+    expect "round $round: losses of every step, a look at every second, a drawing" \
+        [ "$(wc -l <first/losses.$round.tsv)-$(grep -c . first/development.$round.tsv)-$(grep -c '<svg' first/curves.$round.svg)" \
+        = "12-7-1" ]
+done
+expect "queries are held out of training" grep -q "5 queries of train, which are not trained on" err
+echo 'is the stone near the river' >text
+expect "the model embeds" sh -c "\"$gabbro\" embed first/model <text 2>/dev/null | grep -q ."
+
+# ---- again, from a model, and bad input --------------------------------------------------------------
+"$gabbro" train --settings own.settings --out again --quiet >again.out 2>err
+expect "a second time nothing is trained, and the results are the same" cmp -s first/results.tsv again/results.tsv
+printf '{"prompts": {"query": "ask: ", "document": "text: "}}' >first/model/config_sentence_transformers.json
+"$gabbro" train --settings own.settings --set mlm_steps=0 --set model=first/model --set rounds=1 --set dev=none --out prompted \
+    >out 2>err || bad "from a model" err
+expect "from a model: $(grep '^before' out)" [ "$(cut -f 1 prompted/results.tsv | tr '\n' ' ')" = "row bm25 before round 1 " ]
+expect "its prompts go with it" grep -q '"ask: "' prompted/model/config_sentence_transformers.json
+expect "without a split nothing is measured on the way" [ ! -e prompted/development.1.tsv ]
+
+refused() # CODE TEXT ARGUMENTS...
+{
+    code=$1 text=$2
+    shift 2
+    "$gabbro" train "$@" --quiet >out 2>err
+    got=$?
+    expect "refused with $code: $text" [ "$got:$(grep -c -- "$text" err)" = "$code:1" ]
+}
+refused 2 "collection must be given"
+refused 2 "did you mean finetune_epochs" --settings own.settings --set finetune_epoch=2
+refused 2 "give a model" --settings own.settings --set mlm_steps=0
+refused 2 "nowhere" --settings own.settings --set collection=nowhere
+refused 2 "nowhere" --settings own.settings --set model=nowhere
+echo 'epochs 3' >bad.settings
+refused 3 "bad.settings:1" --settings bad.settings
+refused 2 'no split "what"' --settings own.settings --set dev=what
+checks_end
