@@ -309,12 +309,13 @@ function nprinc(encoder, random)
   return finetune_as({options = {"--two-towers", "--random-negatives", random}}, encoder, mine(dpr(encoder)), here.set.bm25)
 end
 
--- TAS-B: batches of one cluster of queries, by the vectors of a first retriever; a teacher's margins.
-function topics(encoder, clusters, teacher)
+-- TAS-B: batches of one cluster of queries, by the vectors of a first retriever; a teacher's margins, by which negatives
+-- are balanced in so many bins (nil: not).
+function topics(encoder, clusters, teacher, bins)
   local vectors = artifact(with_seed "vectors of the training queries", "encode", "--model", finetune(encoder), "--collection",
     here.set.collection, "--tokens", here.tokens, "--split", "train")
   return finetune_as({options = {"--loss", "margin-mse", "--in-batch-weight", .75, "--teacher", teacher, "--query-vectors",
-    vectors, "--clusters", clusters}}, encoder, here.set.bm25)
+    vectors, "--clusters", clusters, option("--margin-bins", bins)}}, encoder, here.set.bm25)
 end
 
 -- PAIR, on the same labels: passages against passages too, then queries against passages alone.

@@ -106,9 +106,11 @@ typedef struct gb_loss gb_loss;
 
 /* How a retriever is fine-tuned. */
 typedef struct gb_finetune_params {
-    uint32_t batch;     /* queries of a step */
-    uint32_t negatives; /* hard negatives of a query */
-    uint32_t random;    /* of them, those that are drawn from the whole collection; at most all */
+    uint32_t batch;       /* queries of a step */
+    uint32_t negatives;   /* hard negatives of a query */
+    uint32_t random;      /* of them, those that are drawn from the whole collection; at most all */
+    uint32_t margin_bins; /* negatives are drawn from so many bins of the teacher's margins, each
+                             equally often (TAS-B); 0: from the pool in turn */
     uint32_t max_query_length, max_passage_length; /* most tokens of a text, specials included */
     gb_pooling pooling;                            /* how states become a vector; unstated: [CLS] */
     bool normalize;                                /* scale vectors to length 1 */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANDOM_SEED 0x9e3779b97f4a7c15u /* of negatives that come from no pool */
-
 uint32_t finetune_max_length(const gb_finetune_params *params)
 {
     uint32_t query = params->max_query_length, passage = params->max_passage_length;
@@ -26,16 +24,15 @@ static const gb_training_query *visit(finetune_drawer *d, uint64_t index, uint32
     return query;
 }
 
-/* Negatives from the whole collection: by id no positives of the query. */
-static bool draw_random(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
-                        uint32_t *rows, gb_status *status)
+bool finetune_draw_random(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
+                          uint32_t count, uint32_t *rows, gb_status *status)
 {
     const gb_training_query without_pool = {.query = q->query,
                                             .positive_first = q->positive_first,
                                             .positive_count = q->positive_count};
     /* With the pool's seed they would be those that fill a pool up. */
     return gb_training_negatives(
-        d->data.set, &without_pool, d->params->seed ^ RANDOM_SEED, epoch, d->params->random,
+        d->data.set, &without_pool, d->params->seed ^ FINETUNE_RANDOM_SEED, epoch, count,
         (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool, rows, status);
 }
 
@@ -50,10 +47,13 @@ static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32
     rows[0] = set->passages[q->positive_first + epoch % q->positive_count];
     if (d->data.fixed) /* the others are found once the query has a vector */
         return true;
-    return gb_training_negatives(set, q, d->params->seed, epoch, count,
-                                 (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool,
-                                 rows + 1, status) &&
-           (!d->params->random || draw_random(d, q, epoch, rows + 1 + count, status));
+    return (d->params->margin_bins
+                ? finetune_draw_balanced(d, q, epoch, count, rows, status)
+                : gb_training_negatives(set, q, d->params->seed, epoch, count,
+                                        (uint32_t)gb_row_file_count(d->data.tokens->passages),
+                                        d->pool, rows + 1, status)) &&
+           (!d->params->random ||
+            finetune_draw_random(d, q, epoch, d->params->random, rows + 1 + count, status));
 }
 
 static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
@@ -145,12 +145,11 @@ static void find_copies(finetune_drawer *d)
 
 /* ---- the teacher ---- */
 
-/* Its score of a passage; NAN where it has none. */
-static float score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage)
+double finetune_score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage)
 {
     for (uint32_t i = 0; list && i < list->count; i++)
         if (teacher->hits[list->first + i].passage == passage)
-            return (float)teacher->hits[list->first + i].score;
+            return teacher->hits[list->first + i].score;
     return NAN;
 }
 
@@ -162,7 +161,7 @@ static void ask_teacher(finetune_drawer *d)
         const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
         for (uint32_t c = 0; c < columns; c++)
             b->teacher[(size_t)q * columns + c] =
-                score_of(d->data.teacher, list, passage_at(b, q, c));
+                (float)finetune_score_of(d->data.teacher, list, passage_at(b, q, c));
     }
 }
 

@@ -35,6 +35,20 @@ typedef struct finetune_drawer {
     const gb_training_query **drawn;  /* [Q] its queries */
 } finetune_drawer;
 
+/* The teacher's score of a passage in its list for a query, which may be NULL; NAN: none. */
+double finetune_score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage);
+
+#define FINETUNE_RANDOM_SEED 0x9e3779b97f4a7c15u /* of negatives that come from no pool */
+#define FINETUNE_MARGIN_SEED 0xbf58476d1ce4e5b9u /* of balanced ones */
+/* Draws negatives of a query from the whole collection: by id none of its positives. */
+bool finetune_draw_random(finetune_drawer *drawer, const gb_training_query *query, uint32_t epoch,
+                          uint32_t count, uint32_t *rows, gb_status *status);
+/* Draws `count` negatives behind rows[0], the positive: by params->margin_bins bins of the
+ * teacher's margins; drawer->pool has room for the pool. Too small a pool is filled up from the
+ * collection. */
+bool finetune_draw_balanced(finetune_drawer *drawer, const gb_training_query *query, uint32_t epoch,
+                            uint32_t count, uint32_t *rows, gb_status *status);
+
 /* Whether a passage has the text of a positive of the query-th query drawn, or of one of the same
  * text, by the hashes of data.copies. */
 bool finetune_is_copy(const finetune_drawer *drawer, uint32_t query, uint32_t passage);

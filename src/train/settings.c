@@ -219,6 +219,11 @@ static const gb_option of_finetuning[] = {
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
      "for a teacher's"},
+    {"margin-bins", GB_OPTION_U32, FIELD(params.margin_bins), 0, "N",
+     "draw negatives equally often from N bins of the teacher's margin between them and the "
+     "positive "
+     "(TAS-B: 10); 0: from the pool in turn",
+     .max = 1000},
     {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), 0, NULL,
      "leave out pairs that the teacher did not score"},
     {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), 0, NULL,
@@ -280,6 +285,9 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
     if (scoring->needs & GB_SCORING_TOKENS && o->projector != GB_PROJECTOR_NONE)
         return gb_fail(status, GB_USAGE, NULL, "leave --projector out",
                        "the scoring %s has a projection of its own", scoring->name);
+    if (o->params.margin_bins && !o->teacher)
+        return gb_fail(status, GB_USAGE, NULL, "give --teacher, and a loss that asks for one",
+                       "--margin-bins are of a teacher's margins");
     if (!o->passage_vectors.count)
         return o->negatives.count ||
                gb_fail(status, GB_USAGE, NULL, "give --negatives, e.g. of gabbro bm25-run",

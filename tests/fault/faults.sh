@@ -402,6 +402,8 @@ fault 2 "an unknown scoring" 'none of: dense' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sum
 fault 2 "a loss without its teacher" 'give --teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss kl
+fault 2 "margins without a teacher" 'are of a teacher' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --margin-bins 10
 fault 2 "a teacher without a loss" 'asks for no teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --teacher "$bm25"
 fault 2 "no negatives" 'give --negatives' gabbro finetune --init "$encoder" $data

@@ -199,6 +199,37 @@ Test(training_set, what_a_teacher_did_not_score_is_left_out)
     gb_training_set_free(&set);
 }
 
+/* A pool of which all but one passage are far below the positive: drawn from two bins of margins it
+ * comes up every other time, and in four draws every passage does once. */
+Test(training_set, negatives_are_balanced_by_margin)
+{
+    gb_training_set set = make((const uint32_t[]){0, 2, 3, 5}, 4);
+    gb_status status = {0};
+    const gb_hit hits[] = {{1, 9}, {4, 9}, {0, 1}, {2, 8}, {3, 1.5}, {5, 0}};
+    gb_run teacher = {0};
+    cr_assert(gb_run_add(&teacher, 0, hits, 6, &status));
+    const gb_finetune_params params = {.seed = 3, .margin_bins = 2};
+    uint32_t pool[MOST], rows[MOST] = {1}, first[PASSAGES] = {0};
+    finetune_drawer d = {
+        .params = &params, .pool = pool, .data = {.set = &set, .teacher = &teacher}};
+    enum { EPOCHS = 600 };
+    for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
+        uint32_t seen[PASSAGES] = {0};
+        cr_assert(finetune_draw_balanced(&d, set.queries, epoch, 4, rows, &status));
+        for (uint32_t n = 1; n <= 4; n++)
+            seen[rows[n]]++;
+        cr_expect(seen[0] == 1 && seen[2] == 1 && seen[3] == 1 && seen[5] == 1, "epoch %u", epoch);
+        first[rows[1]]++;
+    }
+    cr_expect(first[2] > EPOCHS / 2 - 60 && first[2] < EPOCHS / 2 + 60, "%u", first[2]);
+    for (uint32_t p = 0; p < PASSAGES; p++)
+        cr_expect(p == 1 || p == 2 || p == 4 ||
+                      (first[p] > EPOCHS / 6 - 50 && first[p] < EPOCHS / 6 + 50),
+                  "passage %u: %u", p, first[p]);
+    gb_run_free(&teacher);
+    gb_training_set_free(&set);
+}
+
 /* Two heaps of points, told apart whatever is drawn first. */
 Test(training_set, vectors_are_clustered)
 {
