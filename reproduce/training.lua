@@ -318,6 +318,16 @@ function topics(encoder, clusters, teacher, bins)
     vectors, "--clusters", clusters, option("--margin-bins", bins)}}, encoder, here.set.bm25)
 end
 
+-- TCT-ColBERT: a late-interaction model (of late_interaction("tokens", ...)) teaches a dense one over all passages of the
+-- batch, by its vectors. The student may start from the teacher's encoder.
+function tct(encoder, teacher)
+  local of = {"--model", teacher, "--collection", here.set.collection, "--tokens", here.tokens}
+  local queries = artifact(with_seed "teacher's vectors of the training queries", "encode", of, "--split", "train")
+  local passages = artifact(with_seed "teacher's vectors of the passages", "encode", of)
+  return finetune_as({options = {"--loss", "kl", "--all-passages", "--teacher-temperature", .25, "--teacher-queries", queries,
+    "--teacher-passages", passages}}, encoder, here.set.bm25)
+end
+
 -- PAIR, on the same labels: passages against passages too, then queries against passages alone.
 function passage_centred(encoder)
   local first = finetune_as({options = {"--loss", "passage-centred"}}, encoder, here.set.bm25)

@@ -133,6 +133,14 @@ typedef struct gb_fixed_passages {
     void *context; /* its first argument */
 } gb_fixed_passages;
 
+/* A teacher that scores pairs when they are drawn. Borrowed. */
+typedef struct gb_pair_teacher {
+    /* Scores [count] of passages for a query, rows of the collection. */
+    bool (*score)(void *context, uint32_t query, const uint32_t *passages, uint32_t count,
+                  float *scores, gb_status *status);
+    void *context; /* its first argument */
+} gb_pair_teacher;
+
 /* What is trained, and on what. Borrowed. */
 typedef struct gb_finetune_data {
     const gb_training_set *set; /* queries, positives, negatives */
@@ -142,8 +150,9 @@ typedef struct gb_finetune_data {
     const gb_bert *query_bert;  /* that of queries, for a scoring with `towers`; NULL: the same */
     const gb_run *teacher;      /* scores of passages for queries, for losses that need them; NULL:
                                    none */
-    const uint32_t *topics;     /* [set->count] cluster of each query: batches are of one topic as
-                                   far as there are enough queries of it; NULL: drawn from all */
+    const gb_pair_teacher *pair_teacher; /* in the place of such scores; NULL: none */
+    const uint32_t *topics;       /* [set->count] cluster of each query: batches are of one topic as
+                                     far as there are enough queries of it; NULL: drawn from all */
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */

@@ -158,6 +158,8 @@ typedef struct gb_finetuning_settings {
     gb_memory_settings memory;       /* of a step */
     gb_dev_settings dev;             /* what it is measured by on the way */
     const char *teacher;             /* artifact of a run with a teacher's scores, or NULL */
+    gb_words teacher_queries;        /* folders of gabbro encode: a model as teacher */
+    gb_words teacher_passages;       /* likewise, of all passages */
     bool drop_unscored;              /* pairs that the teacher did not score, instead of failing */
     const char *query_vectors;       /* artifact of gabbro encode --split train, or NULL */
     uint32_t clusters;               /* of them: batches are of one; 0: of all queries */

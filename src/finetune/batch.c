@@ -153,28 +153,38 @@ double finetune_score_of(const gb_run *teacher, const gb_run_list *list, uint32_
     return NAN;
 }
 
-static void ask_teacher(finetune_drawer *d)
+static void look_up(finetune_drawer *d, uint32_t q, float *scores)
 {
     gb_training_batch *b = &d->batch;
+    const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
+    for (uint32_t c = 0; c < gb_training_batch_columns(b); c++)
+        scores[c] = (float)finetune_score_of(d->data.teacher, list, passage_at(b, q, c));
+}
+
+static bool ask_teacher(finetune_drawer *d, gb_status *status)
+{
+    gb_training_batch *b = &d->batch;
+    const gb_pair_teacher *teacher = d->data.pair_teacher;
     uint32_t columns = gb_training_batch_columns(b);
     for (uint32_t q = 0; b->teacher && q < b->queries; q++) {
-        const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
-        for (uint32_t c = 0; c < columns; c++)
-            b->teacher[(size_t)q * columns + c] =
-                (float)finetune_score_of(d->data.teacher, list, passage_at(b, q, c));
+        float *scores = b->teacher + (size_t)q * columns;
+        const uint32_t *passages = b->rows + b->queries + (b->pairs ? q * b->per_query : 0);
+        if (!teacher)
+            look_up(d, q, scores);
+        else if (!teacher->score(teacher->context, b->rows[q], passages, columns, scores, status))
+            return false;
     }
+    return true;
 }
 
 /* ---- both ---- */
 
 bool finetune_draw(finetune_drawer *d, uint32_t step, gb_status *status)
 {
-    bool ok = draw_rows(d, step, status) && pack(d, status);
-    if (ok) {
-        find_copies(d);
-        ask_teacher(d);
-    }
-    return ok;
+    if (!draw_rows(d, step, status) || !pack(d, status))
+        return false;
+    find_copies(d);
+    return ask_teacher(d, status);
 }
 
 bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
@@ -191,7 +201,8 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
            (d->drawn = gb_alloc(b->queries, sizeof *d->drawn, status)) &&
            ((!d->data.copies && !d->data.fixed) ||
             (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
-           (!d->data.teacher || (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
+           ((!d->data.teacher && !d->data.pair_teacher) ||
+            (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
            (!d->data.topics || finetune_topics_make(&d->topics, d->data.topics, d->data.set->count,
                                                     b->queries, d->params->seed, status)) &&
            gb_epochs_make(&d->order, d->data.set->count, d->params->seed, 1, status);

@@ -327,8 +327,8 @@ static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *sta
                        "use --scoring dense, no --projector, and --loss lambdarank",
                        "against fixed passages one encoder of queries is trained, by a loss that "
                        "needs scores alone");
-    if (f->loss->needs & GB_LOSS_TEACHER && !data->teacher)
-        return gb_fail(status, GB_USAGE, "--loss", "give --teacher",
+    if (f->loss->needs & GB_LOSS_TEACHER && !data->teacher && !data->pair_teacher)
+        return gb_fail(status, GB_USAGE, "--loss", "give --teacher, or vectors of one",
                        "the loss %s needs scores of a teacher", f->loss->name);
     return true;
 }

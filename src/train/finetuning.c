@@ -21,6 +21,7 @@ typedef struct finetuning {
     gb_filtered filtered;                   /* what is no negative */
     gb_run teacher;                         /* scores, where a loss asks for them */
     uint32_t *topics;                       /* of the queries, or NULL */
+    train_pair_teacher *pair_teacher;       /* a model, or NULL */
     train_fixed fixed;                      /* passages that are not trained */
     gb_taught taught;                       /* what they are of */
     gb_bert_config config;                  /* of the encoder, with this dropout */
@@ -97,11 +98,14 @@ static bool open_teacher(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
     const gb_loss *loss = gb_losses[o->loss];
-    if (!o->teacher)
+    if (!o->teacher && !o->teacher_queries.count)
         return true;
     if (!(loss->needs & GB_LOSS_TEACHER))
         return gb_fail(status, GB_USAGE, "--teacher", "use --loss margin-mse or kl",
                        "the loss %s asks for no teacher", loss->name);
+    if (!o->teacher)
+        return (f->pair_teacher = train_pair_teacher_open(f->collection, &o->teacher_queries,
+                                                          &o->teacher_passages, status));
     const train_teacher_params how = {.collection = f->collection,
                                       .run = o->teacher,
                                       .negatives = o->params.negatives,
@@ -170,6 +174,7 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .bert = &f->bert,
                                    .query_bert = o->two_towers ? &f->query_bert : NULL,
                                    .teacher = o->teacher ? &f->teacher : NULL,
+                                   .pair_teacher = train_pair_teacher_of(f->pair_teacher),
                                    .topics = f->topics,
                                    .copies = o->mask_copies ? &f->texts : NULL,
                                    .init = f->init.folder,
@@ -244,6 +249,7 @@ static void close_finetuning(finetuning *f)
     gb_text_hashes_free(&f->texts);
     gb_run_free(&f->teacher);
     free(f->topics);
+    train_pair_teacher_close(f->pair_teacher);
     train_fixed_close(&f->fixed);
     gb_bert_free(&f->bert);
     gb_bert_free(&f->query_bert);

@@ -54,6 +54,20 @@ bool train_teacher_read(const train_teacher_params *params, gb_training_set *set
 /* Returns what a filter found, for a record. */
 json_t *train_filtered_json(const gb_filtered *filtered);
 
+/* ---- a model as teacher ---- */
+
+/* Vectors of gabbro encode by one model, from which pairs are scored: inner products, of token
+ * vectors late interaction. */
+typedef struct train_pair_teacher train_pair_teacher;
+/* Folders of the training queries and of the passages. GB_DATA if they do not go together; a text
+ * without a vector fails when it is asked for. */
+train_pair_teacher *train_pair_teacher_open(const gb_collection *collection,
+                                            const gb_words *queries, const gb_words *passages,
+                                            gb_status *status);
+void train_pair_teacher_close(train_pair_teacher *teacher); /* NULL ok */
+/* The same for a task; NULL of NULL. */
+const gb_pair_teacher *train_pair_teacher_of(const train_pair_teacher *teacher);
+
 /* ---- topics ---- */
 
 /* Clusters the training queries by the vectors of a folder of gabbro encode: topics [set->count],

@@ -219,6 +219,12 @@ static const gb_option of_finetuning[] = {
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
      "for a teacher's"},
+    {"teacher-queries", GB_OPTION_LIST, FIELD(teacher_queries), GB_OPTION_INPUT, "DIR",
+     "in its place a model of this kit: vectors of the training queries by it (gabbro encode "
+     "--split "
+     "train), single ones or of tokens; once for every shard"},
+    {"teacher-passages", GB_OPTION_LIST, FIELD(teacher_passages), GB_OPTION_INPUT, "DIR",
+     "and of all passages. Every pair of a batch is scored, those of different queries, too"},
     {"margin-bins", GB_OPTION_U32, FIELD(params.margin_bins), 0, "N",
      "draw negatives equally often from N bins of the teacher's margin between them and the "
      "positive "
@@ -285,6 +291,10 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
     if (scoring->needs & GB_SCORING_TOKENS && o->projector != GB_PROJECTOR_NONE)
         return gb_fail(status, GB_USAGE, NULL, "leave --projector out",
                        "the scoring %s has a projection of its own", scoring->name);
+    if (!o->teacher_queries.count != !o->teacher_passages.count ||
+        (o->teacher && o->teacher_queries.count))
+        return gb_fail(status, GB_USAGE, NULL, "give both, or --teacher in their place",
+                       "a teacher has --teacher-queries and --teacher-passages");
     if (o->params.margin_bins && !o->teacher)
         return gb_fail(status, GB_USAGE, NULL, "give --teacher, and a loss that asks for one",
                        "--margin-bins are of a teacher's margins");

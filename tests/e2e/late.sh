@@ -56,6 +56,25 @@ searched() # SHARDS MODEL OPTION...
     made search --queries "$queries" $passages --depth 20
 }
 
+# A model as teacher: the student of its vectors is that of a run in which it scores every passage.
+number() # NAME FOLDER: of a fact in run.json
+{
+    sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" "$2/run.json" | head -n 1
+}
+teaches() # WHAT MODEL LOSS...
+{
+    what=$1 teacher=$2
+    shift 2
+    student="$training --init $encoder --epochs 3 --loss $*"
+    scored=$(made $student --teacher "$(made mine --model "$teacher" $of --depth 120)")
+    vectors=$(made $student --teacher-queries "$(made encode --model "$teacher" $of --split train)" \
+        --teacher-passages "$(made encode --model "$teacher" $of)")
+    for value in first_loss final_loss; do
+        trust "$what teaches by its vectors: $value" "a run of all its scores" \
+            "$(awk "BEGIN { d = $(number $value "$scored") - $(number $value "$vectors"); print d < 0 ? -d : d }")" 2e-5
+    done
+}
+
 for kind in colbert coil; do
     scoring=$colbert
     [ $kind = colbert ] || scoring="--scoring coil --coil-width 8"
@@ -79,6 +98,7 @@ for kind in colbert coil; do
     expect "$kind: re-ranking the first five keeps them" cmp first.trec "$reranked/run.trec"
     further=$(made $training --init "$model" $scoring --epochs 1)
     expect "$kind: goes on" [ -f "$further/model/model.safetensors" ]
+    teaches "$kind" "$model" kl --all-passages --teacher-temperature .25
     refused 3 "$kind to a dense retriever" 'vectors are of tokens' $training --init "$model" --epochs 1
     refused 3 "$kind by embed" 'vectors are of tokens' embed "$model" beir/corpus.jsonl
     refused 2 "$kind, pooled" 'which are not pooled' encode --model "$model" $of --pooling mean
@@ -88,6 +108,13 @@ refused 3 "COIL from ColBERT" 'a ColBERT model cannot become a COIL model' $trai
 refused 2 "a projector beside" 'has a projection of its own' $training --init "$encoder" $colbert --projector linear
 refused 2 "queries beyond the positions" 'positions' $training --init "$encoder" --scoring tokens --query-length 500
 dense=$(made encode --model "$encoder" $of)
+teaches "a dense model" "$encoder" margin-mse --in-batch-weight .5
+asked=$(made encode --model "$encoder" $of --split test)
+refused 3 "a teacher of other queries" 'query q[0-8] has no vector of the teacher' $training --init "$encoder" --loss kl \
+    --teacher-queries "$asked" --teacher-passages "$dense"
+refused 3 "a teacher of two models" 'are of different models' $training --init "$encoder" --loss kl --teacher-passages \
+    "$dense" --teacher-queries "$(made encode --model "$(made $training --init "$encoder" --epochs 1)" $of --split train)"
+refused 2 "half a teacher" 'give both' $training --init "$encoder" --loss kl --teacher-queries "$asked"
 refused 2 "vectors of tokens and of texts" "only the passages have vectors of tokens" search --queries "$dense" \
     --passages "$(made encode --model "$(made $training --init "$encoder" $colbert --epochs 2)" $of)"
 checks_end
