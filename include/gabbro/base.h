@@ -226,6 +226,8 @@ typedef struct gb_config {
     const char *shaders;     /* GABBRO_SHADERS: folder of kernels in source, see gb_shaders_use */
     const char *glslc;       /* GLSLC: what compiles them */
     const char *log;         /* GABBRO_LOG=debug: say more */
+    const char *source;      /* commit that the program was built from, which it says itself; NULL:
+                                unknown */
     /* Devices. */
     const char *device;     /* GABBRO_DEVICE=index|name|uuid|cpu, when the caller does not say */
     const char *profile;    /* GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16: which kernels */

@@ -96,6 +96,7 @@ typedef struct gb_run_style {
     gb_run_format format; /* GB_RUN_AUTO writes TREC */
     const char *tag;      /* last field of TREC's lines; NULL: "gabbro" */
     uint32_t depth;       /* most passages of a query; 0: all */
+    const char *header;   /* lines before the first, each beginning with '#'; NULL: none */
 } gb_run_style;
 /* Writes a run, atomically. The rank is the position in the list; scores get as many digits as are
  * needed to read the same value back. */

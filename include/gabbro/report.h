@@ -322,6 +322,25 @@ typedef struct gb_site_params {
  * tsne.html or figure.html) are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
 
+/* ---- an evaluation for other tools ---- */
+
+/* An evaluation, and what its files say that it does not know. */
+typedef struct gb_export_params {
+    gb_store *store;         /* where it is */
+    const char *evaluation;  /* its folder */
+    const char *tag;         /* of its runs, and the model's name; NULL: the model's artifact */
+    const char *team, *goal; /* actor and research goal of ir_metadata; NULL: not said */
+    const char *task;        /* name of the task; NULL: the collection's */
+    const char *revision;    /* of the task's data set; NULL: not known */
+    const char *language;    /* of the task, as MTEB writes it: eng-Latn */
+    bool model;              /* copy the model's files too */
+} gb_export_params;
+/* Writes into the folder `out`: runs/SPLIT.trec with ir_metadata (ir-metadata.org) in comments,
+ * mteb/TASK.json and mteb/model_meta.json as MTEB keeps results, README.md, a model card, and, if
+ * asked for, the model's folder with that card. Existing files are replaced. GB_USAGE for what is
+ * no evaluation. */
+bool gb_export_write(const gb_export_params *params, const char *out, gb_status *status);
+
 /* ---- two reproductions of a table ---- */
 
 /* Prints the cells of two folders of gb_report_write side by side, with their differences, and with

@@ -56,9 +56,9 @@ const char *gb_artifact_path(const gb_artifact *step);
 /* Finishes an artifact: writes run.json (description, outputs with sizes and SHA-256, facts,
  * times), syncs all files, and renames the folder into place. facts (borrowed, may be NULL) is an
  * object of whatever else is worth recording, such as driver, losses and seeds. Its member "times"
- * becomes run.json's "times", the only part that may differ when the same artifact is made again.
- * The work folder may contain only plain files and folders; it stays on failure. Does nothing if
- * the artifact is done. */
+ * becomes run.json's "times", the only part that may differ when the same program makes the
+ * artifact again. The work folder may contain only plain files and folders; it stays on failure.
+ * Does nothing if the artifact is done. */
 bool gb_artifact_finish(gb_artifact *step, const json_t *facts, gb_status *status);
 /* Frees. The work folder of an artifact that is not done stays for the next attempt, unless it is
  * empty. NULL ok. */

@@ -3,7 +3,6 @@
 
 #include "gabbro/diag.h"
 
-#include <bench_version.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,8 +77,9 @@ static json_t *device_json(const bench *b)
 
 static json_t *record_json(const bench *b)
 {
-    json_t *all = json_pack("{s:i, s:{s:s, s:s}, s:O}", "bench", 1, "program", "version",
-                            GABBRO_VERSION, "source", BENCH_SOURCE, "results", b->results);
+    json_t *all = json_pack(
+        "{s:i, s:{s:s, s:s}, s:O}", "bench", 1, "program", "version", GABBRO_VERSION, "source",
+        b->config->source ? b->config->source : "unknown", "results", b->results);
     if (!all || !b->device)
         return all;
     json_object_set_new(all, "device", device_json(b));

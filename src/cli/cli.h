@@ -23,6 +23,7 @@ extern const gb_command gb_cli_doctor;
 extern const gb_command gb_cli_efficiency;
 extern const gb_command gb_cli_eval;
 extern const gb_command gb_cli_evaluate;
+extern const gb_command gb_cli_export;
 extern const gb_command gb_cli_filter_queries;
 extern const gb_command gb_cli_finetune;
 extern const gb_command gb_cli_finetune_cross;

@@ -4,6 +4,7 @@
 #include <gabbro/base.h>
 #include <gabbro/vk.h>
 
+#include <cli_version.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static const gb_command_group groups[] = {
       &gb_cli_weigh_words, &gb_cli_vectors, &gb_cli_search, &gb_cli_search_sparse, &gb_cli_rerank,
       &gb_cli_bm25, &gb_cli_fuse, &gb_cli_eval, &gb_cli_agreement}},
     {"Reports and figures",
-     {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves,
+     {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_export, &gb_cli_curves,
       &gb_cli_coverage, &gb_cli_tsne}},
     {"Devices",
      {&gb_cli_doctor, &gb_cli_kernels, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism,
@@ -106,6 +107,7 @@ static int run(gb_config *config, int argc, char **argv)
 int main(int argc, char **argv)
 {
     gb_config config = gb_config_read();
+    config.source = CLI_SOURCE;
     if (config.log && strcmp(config.log, "debug") == 0)
         gb_log_set_level(GB_LOG_DEBUG);
     int code = run(&config, argc, argv);

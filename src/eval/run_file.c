@@ -296,6 +296,8 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
     if (!file)
         return false;
     FILE *out = gb_out_stream(file);
+    if (style->header)
+        fputs(style->header, out);
     for (size_t i = 0; i < run->list_count; i++) {
         const gb_run_list *list = &run->lists[i];
         size_t query_length, passage_length;

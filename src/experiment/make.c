@@ -66,6 +66,8 @@ static void complete_facts(const gb_maker *maker, double seconds)
 {
     if (!json_object_get(maker->facts, "times"))
         json_object_set_new(maker->facts, "times", json_pack("{s:f}", "work_s", seconds));
+    experiment_note_origin(maker->config, maker->device ? gb_device_get_caps(maker->device) : NULL,
+                           maker->facts);
     if (!maker->device)
         return;
     const gb_device_caps *caps = gb_device_get_caps(maker->device);

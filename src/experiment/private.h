@@ -5,6 +5,13 @@
 #include <gabbro/experiment.h>
 #include <gabbro/ops.h>
 
+/* ---- origin ---- */
+
+/* Adds to facts what the program was built from and what it ran on: "built" (source commit,
+ * compiler, libraries) and "machine" (system, processor, of a device its UUID and limits; caps may
+ * be NULL). None of it is part of a key. */
+void experiment_note_origin(const gb_config *config, const gb_device_caps *caps, json_t *facts);
+
 /* ---- options ---- */
 
 /* Read the command line, options of all such commands included, and settle what follows from them.

@@ -1,0 +1,96 @@
+/* What made an artifact beside its settings: the build, and the machine. */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unicode/uchar.h>
+#include <unicode/uversion.h>
+#include <utf8proc.h>
+#include <vulkan/vulkan.h>
+#include <zlib.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+
+static json_t *version_of_vulkan(void)
+{
+    uint32_t version = VK_API_VERSION_1_0;
+    char text[40];
+    if (vkEnumerateInstanceVersion(&version) != VK_SUCCESS)
+        return json_null();
+    snprintf(text, sizeof text, "%u.%u.%u", VK_API_VERSION_MAJOR(version),
+             VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
+    return json_string(text);
+}
+
+static json_t *libraries(void)
+{
+    UVersionInfo icu, unicode;
+    char icu_text[U_MAX_VERSION_STRING_LENGTH], unicode_text[U_MAX_VERSION_STRING_LENGTH];
+    u_getVersion(icu);
+    u_versionToString(icu, icu_text);
+    u_getUnicodeVersion(unicode);
+    u_versionToString(unicode, unicode_text);
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "icu", icu_text, "unicode",
+                            unicode_text, "utf8proc", utf8proc_version(), "zlib", zlibVersion(),
+                            "jansson", JANSSON_VERSION, "vulkan_loader", version_of_vulkan());
+#ifdef __GLIBC__
+    json_object_set_new(all, "libc", json_pack("s+", "glibc ", gnu_get_libc_version()));
+#endif
+    return all;
+}
+
+/* The processor's name as the system gives it, or its architecture. */
+static json_t *processor(const struct utsname *system)
+{
+    json_t *name = NULL;
+    char line[300];
+    FILE *in = fopen("/proc/cpuinfo", "r");
+    while (in && !name && fgets(line, sizeof line, in)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        name = json_string(colon + 1 + strspn(colon + 1, " \t"));
+    }
+    if (in)
+        fclose(in);
+    return name ? name : json_string(system->machine);
+}
+
+static json_t *machine(const gb_device_caps *caps)
+{
+    struct utsname system;
+    if (uname(&system) != 0)
+        return NULL;
+    json_t *all =
+        json_pack("{s:s, s:s, s:s, s:o}", "system", system.sysname, "release", system.release,
+                  "architecture", system.machine, "processor", processor(&system));
+    if (caps) {
+        char version[40];
+        snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(caps->api_version),
+                 VK_API_VERSION_MINOR(caps->api_version), VK_API_VERSION_PATCH(caps->api_version));
+        json_t *device = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "uuid", caps->uuid, "vulkan",
+                                   version, "memory_bytes", (json_int_t)caps->memory_bytes,
+                                   "max_buffer_bytes", (json_int_t)caps->max_buffer_bytes,
+                                   "max_shared_bytes", (json_int_t)caps->max_shared_bytes,
+                                   "subgroup_size", (json_int_t)caps->subgroup_size);
+        json_object_set_new(all, "device", device);
+    }
+    return all;
+}
+
+void experiment_note_origin(const gb_config *config, const gb_device_caps *caps, json_t *facts)
+{
+    json_t *built = json_pack("{s:s, s:s, s:o}", "source",
+                              config->source ? config->source : "unknown", "compiler",
+#ifdef __clang__
+                              "clang " __clang_version__,
+#else
+                              "gcc " __VERSION__,
+#endif
+                              "libraries", libraries());
+    json_object_set_new(facts, "built", built);
+    json_object_set_new(facts, "machine", machine(caps));
+}
