@@ -211,10 +211,16 @@ size_t gb_folder_count(const gb_folder *folder);
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
                     float *out, gb_status *status);
 
-/* Reads vocab.txt of the folder, which may not exceed the word embeddings. Caller destroys. */
+/* Reads the tokens of a folder, of a model or an artifact, and how they are made of text: vocab.txt
+ * with what tokenizer_config.json says (WordPiece), or else tokenizer.json, vocab.json with
+ * merges.txt, or sentencepiece.bpe.model. GB_DATA for a tokenizer that is not known here, with its
+ * part that is not. Caller destroys. */
+gb_vocab *gb_vocabulary_read(const char *dir, gb_status *status);
+/* Writes files that are read so into a folder that is there: of uncased WordPiece vocab.txt alone.
+ */
+bool gb_vocabulary_write(const char *dir, const gb_vocab *vocab, gb_status *status);
+/* Reads the vocabulary of the folder, which may not exceed the word embeddings. Caller destroys. */
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status);
-/* Reads tokenizer_config.json; BertTokenizer's defaults hold for what it does not say. */
-bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, gb_status *status);
 
 /* Pooling: how the states of the last layer become one vector. */
 typedef enum gb_pooling {

@@ -10,16 +10,23 @@ typedef enum gb_text_kind { GB_TEXT_PASSAGE, GB_TEXT_QUERY, GB_TEXT_MIXED } gb_t
 
 /* ---- vocabulary ---- */
 
-/* A WordPiece vocabulary in the form of Hugging Face's vocab.txt: token i is on line i + 1. */
+/* A vocabulary, with what makes its tokens of text: mostly WordPiece, in the form of Hugging Face's
+ * vocab.txt, where token i is on line i + 1. */
 typedef struct gb_vocab gb_vocab;
 
-/* Ids of the special tokens, found by name. */
+/* Ids of the special tokens, found by name; GB_MAP_NONE where a vocabulary other than of WordPiece
+ * has none. */
 typedef struct gb_special_ids {
     uint32_t pad, unk, cls, sep, mask;
 } gb_special_ids;
 
+#define GB_SPECIALS 5 /* in lists that have the order of gb_special_ids */
+
 /* Reads a vocab.txt. NULL and GB_DATA if it is damaged or lacks a special token. */
 gb_vocab *gb_vocab_load(const char *path, gb_status *status);
+/* The same of special tokens with these names; NULL: [PAD], [UNK], [CLS], [SEP] and [MASK]. */
+gb_vocab *gb_vocab_load_named(const char *path, const char *const names[GB_SPECIALS],
+                              gb_status *status);
 bool gb_vocab_save(const gb_vocab *vocab, const char *path, gb_status *status); /* atomic */
 void gb_vocab_destroy(gb_vocab *vocab);
 uint32_t gb_vocab_size(const gb_vocab *vocab);
@@ -28,8 +35,10 @@ const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id);
 /* Id of a token, or GB_MAP_NONE if there is no such token. */
 uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length);
 gb_special_ids gb_vocab_specials(const gb_vocab *vocab);
-/* Hash of the list of tokens: equal ids mean equal tokens where it is equal. */
+/* Hash of the list of tokens, and of how they are made of text where that is not BERT's uncased
+ * WordPiece: where it is equal, a text has equal ids. */
 bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
+bool gb_vocab_is_bert(const gb_vocab *vocab); /* WordPiece, special tokens with BERT's names */
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
 bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
 
@@ -43,11 +52,75 @@ typedef struct gb_tokenizer_params {
 } gb_tokenizer_params;
 #define GB_TOKENIZER_DEFAULTS ((gb_tokenizer_params){true, true, 100})
 
-/* A WordPiece tokenizer. The vocabulary must outlive it. */
+/* Makes ids of texts, as the vocabulary's rules say; params are those of WordPiece, and mean
+ * nothing to other vocabularies. The vocabulary must outlive it. */
 typedef struct gb_tokenizer gb_tokenizer;
 gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params params,
                                   gb_status *status);
 void gb_tokenizer_destroy(gb_tokenizer *tokenizer);
+
+/* A token that is recognised in the text before others are made, such as </s> or <extra_id_0>. */
+typedef struct gb_added_token {
+    const char *text; /* as it is written; copied */
+    uint32_t id;      /* may lie behind the other tokens */
+    bool special;     /* left out by decoding */
+    bool strip_left;  /* takes the spaces before it */
+    bool strip_right; /* takes the spaces behind it */
+    bool whole_word;  /* only where no letter, digit or _ is beside it */
+    bool normalized;  /* looked for in normalised text */
+} gb_added_token;
+
+/* What a tokenizer.json may ask for beside WordPiece, part by part: normalisation, cutting into
+ * words, and tokens of a word. */
+typedef enum gb_vocab_kind {
+    GB_VOCAB_WORDS,   /* WordPiece */
+    GB_VOCAB_BYTES,   /* byte pairs over the bytes of a word (GPT-2, RoBERTa, ModernBERT) */
+    GB_VOCAB_UNIGRAM, /* the likeliest tokens of a word (sentencepiece, XLM-RoBERTa) */
+} gb_vocab_kind;
+typedef enum gb_normal_step {
+    GB_NORMAL_NONE, /* the end of the steps */
+    GB_NORMAL_NFC,
+    GB_NORMAL_NFD,
+    GB_NORMAL_NFKC,
+    GB_NORMAL_NFKD,
+    GB_NORMAL_LOWER,    /* lower case */
+    GB_NORMAL_ACCENTS,  /* marks that take no space go */
+    GB_NORMAL_LEFT,     /* spaces at the beginning go */
+    GB_NORMAL_RIGHT,    /* spaces at the end go */
+    GB_NORMAL_COLLAPSE, /* several spaces become one */
+    GB_NORMAL_MARK,     /* several spaces become U+2581 */
+    GB_NORMAL_CHARSMAP, /* sentencepiece's table, gb_vocab_set_charsmap */
+} gb_normal_step;
+#define GB_NORMAL_STEPS 8
+typedef struct gb_vocab_rules {
+    gb_vocab_kind kind;                    /* how words become tokens */
+    gb_tokenizer_params words;             /* of WordPiece, which all else is not for */
+    gb_normal_step steps[GB_NORMAL_STEPS]; /* of normalisation, in this order */
+    bool split_spaces;                     /* words end at white space, which goes */
+    bool prefix_space;                     /* a space before every text that begins with none */
+    bool prefix_first;                     /* before the first stretch between added tokens alone */
+    bool cut;         /* into words: by GPT-2's pattern, or (unigram) before every space */
+    bool whole_words; /* a word that is a token is not made of byte pairs */
+} gb_vocab_rules;
+/* Building a vocabulary: create, add in the order of ids, then set the rules. */
+gb_vocab *gb_vocab_create(gb_status *status);
+/* Adds the next token; score: of unigrams, else 0. Bytes of byte pairs are spelled as GPT-2 does. A
+ * token that is there already gets an id that no text has. */
+bool gb_vocab_add(gb_vocab *vocab, const char *bytes, size_t length, double score,
+                  gb_status *status);
+/* Adds the next pair of tokens that byte pairs join; the earlier ones go first. GB_DATA where one
+ * of the three is no token. */
+bool gb_vocab_add_merge(gb_vocab *vocab, const char *left, const char *right, gb_status *status);
+bool gb_vocab_add_special(gb_vocab *vocab, const gb_added_token *token, gb_status *status);
+/* sentencepiece's table of replacements, "precompiled_charsmap"; checked. */
+bool gb_vocab_set_charsmap(gb_vocab *vocab, const void *bytes, size_t length, gb_status *status);
+/* Names of the special tokens; NULL, or of no token: there is none. */
+void gb_vocab_set_specials(gb_vocab *vocab, const char *const names[GB_SPECIALS]);
+void gb_vocab_set_rules(gb_vocab *vocab, const gb_vocab_rules *rules);
+const gb_vocab_rules *gb_vocab_get_rules(const gb_vocab *vocab);
+/* The description that the vocabulary was read from, a tokenizer.json; NULL: there is none. */
+bool gb_vocab_set_source(gb_vocab *vocab, const char *text, gb_status *status);
+const char *gb_vocab_source(const gb_vocab *vocab);
 
 /* A growable list of token ids. Zero-initialise it; free(ids.data). */
 typedef struct gb_ids {
@@ -57,9 +130,9 @@ typedef struct gb_ids {
 } gb_ids;
 bool gb_ids_append(gb_ids *ids, uint32_t id, gb_status *status);
 
-/* Appends the WordPiece ids of UTF-8 text, without adding special tokens. The literal strings
- * [CLS], [SEP], [MASK], [UNK], [PAD] in the text become the special ids, as Hugging Face does by
- * default. Invalid UTF-8 bytes become U+FFFD, which the clean-up drops. Thread-safe. */
+/* Appends the ids of UTF-8 text, without adding special tokens. The literal strings of special
+ * tokens, such as [CLS], become their ids, as Hugging Face does by default. Invalid UTF-8 bytes
+ * become U+FFFD, which the clean-up of WordPiece drops. Thread-safe. */
 bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length, gb_ids *ids,
                  gb_status *status);
 /* Calls word(ctx, bytes, length) for every word as WordPiece sees it: after clean-up, lower-casing,
@@ -78,15 +151,6 @@ typedef struct gb_pieces_params {
     bool prefix_space; /* not legacy: a space before the whole text; taken away by decoding */
     bool trim;         /* decoding leaves no spaces at the ends (T5) */
 } gb_pieces_params;
-/* A token that is recognised in the text before pieces are, such as </s> or <extra_id_0>. */
-typedef struct gb_added_token {
-    const char *text; /* as it is written; copied */
-    uint32_t id;      /* may lie behind the model's pieces */
-    bool special;     /* left out by decoding */
-    bool strip_left;  /* takes the spaces before it */
-    bool strip_right; /* takes the spaces behind it */
-} gb_added_token;
-
 typedef struct gb_pieces gb_pieces;
 /* Opens a model file. GB_DATA if it is not such a model; GB_USAGE, which names the package, if the
  * program was built without libsentencepiece. */

@@ -10,24 +10,19 @@
 static bool check_tokens(const gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status)
 {
-    static const gb_tokenizer_params made_with = GB_TOKENIZER_DEFAULTS;
     char hash[GB_HASH_SIZE];
     if (!gb_vocab_hash(model->vocab, hash, status))
         return false;
     if (strcmp(hash, tokens->vocabulary))
         return gb_fail(status, GB_DATA, path,
-                       "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",
-                       "the tokens were made with another vocabulary than the model's");
+                       "tokenize with the model's own: gabbro vocabulary --from MODEL",
+                       "the tokens were made with another vocabulary or casing than the model's");
     uint32_t max_length =
         tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
     if (max_length > model->config.max_positions)
         return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
                        "the model has %u positions, passages up to %u tokens",
                        model->config.max_positions, max_length);
-    if (model->tokenizer.lower_case != made_with.lower_case ||
-        model->tokenizer.split_cjk != made_with.split_cjk)
-        return gb_fail(status, GB_DATA, path, "take an uncased model",
-                       "the model's tokenizer has other settings than gabbro tokenize");
     return true;
 }
 
@@ -86,9 +81,10 @@ bool gb_model_input_open_kinds(gb_model_input *model, const char *path, uint32_t
         return false;
     model->config = *gb_folder_config(model->folder);
     model->vocab = gb_folder_vocab(model->folder, status);
-    if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status) &&
-        (!tokens || check_tokens(model, path, tokens, status)))
+    if (model->vocab && (!tokens || check_tokens(model, path, tokens, status))) {
+        model->tokenizer = gb_vocab_get_rules(model->vocab)->words;
         return true;
+    }
     gb_model_input_close(model);
     return false;
 }
@@ -124,8 +120,5 @@ bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status)
 
 gb_vocab *gb_open_vocabulary(const char *step, gb_status *status)
 {
-    char *path = gb_path_join(status, step, "vocab.txt");
-    gb_vocab *vocab = path ? gb_vocab_load(path, status) : NULL;
-    free(path);
-    return vocab;
+    return gb_vocabulary_read(step, status);
 }

@@ -28,7 +28,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
                 (!o->generated || gb_collection_use_queries(collection, o->generated, status));
     gb_vocab *vocab = have ? gb_open_vocabulary(o->vocabulary, status) : NULL;
     gb_tokenizer *tokenizer =
-        vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
+        vocab ? gb_tokenizer_create(vocab, gb_vocab_get_rules(vocab)->words, status) : NULL;
     bool ok = tokenizer && gb_make_dirs(out, status) &&
               gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status);
     gb_tokenizer_destroy(tokenizer);
@@ -70,7 +70,7 @@ static int run(const gb_call *call)
 const gb_command gb_cli_tokenize = {
     .name = "tokenize",
     .summary = "turn a collection's texts into token ids",
-    .description = "Make the WordPiece ids of all passages, queries and generated queries: the "
+    .description = "Make the token ids of all passages, queries and generated queries: the "
                    "collection's own, or those of an artifact of gabbro queries. Prints the "
                    "artifact's folder.",
     .run = run};

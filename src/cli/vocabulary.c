@@ -50,6 +50,14 @@ static gb_vocab *of_collection(const char *artifact, uint32_t size, gb_status *s
     return vocab;
 }
 
+static gb_vocab *of_model(const char *model, gb_status *status)
+{
+    char *folder = gb_find_model_folder(model, status);
+    gb_vocab *vocab = folder ? gb_vocabulary_read(folder, status) : NULL;
+    free(folder);
+    return vocab;
+}
+
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
@@ -61,14 +69,13 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    gb_vocab *vocab =
-        o->from ? gb_vocab_load(o->from, status) : of_collection(o->collection, o->size, status);
-    char *out = vocab ? gb_maker_file(maker, "vocab.txt", status) : NULL;
-    bool ok = out && gb_vocab_save(vocab, out, status);
+    gb_vocab *vocab = !o->from                 ? of_collection(o->collection, o->size, status)
+                      : gb_dir_exists(o->from) ? of_model(o->from, status)
+                                               : gb_vocab_load(o->from, status);
+    bool ok = vocab && gb_vocabulary_write(gb_maker_folder(maker), vocab, status);
     if (ok)
         json_object_set_new(maker->facts, "tokens", json_integer(gb_vocab_size(vocab)));
     gb_vocab_destroy(vocab);
-    free(out);
     return ok;
 }
 
@@ -78,7 +85,8 @@ static int run(const gb_call *call)
     const gb_option options[] = {
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_INPUT, "ARTIFACT",
          "collection whose own vocabulary is taken, or on whose passages one is trained"},
-        {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT, "FILE", "a vocab.txt to take"},
+        {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT, "PATH",
+         "a vocab.txt, or a model folder whose tokenizer is taken"},
         {"size", GB_OPTION_U32, &o.size, 0, NULL, "tokens at most"},
         {0}};
     const gb_make_params params = {.command = &gb_cli_vocabulary,
@@ -92,10 +100,13 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_vocabulary = {
     .name = "vocabulary",
-    .summary = "take or train a WordPiece vocabulary",
-    .usage = "--collection ARTIFACT [--size N] | --from FILE [options]",
+    .summary = "take or train a vocabulary",
+    .usage = "--collection ARTIFACT [--size N] | --from PATH [options]",
     .description =
         "Make a WordPiece vocabulary: the collection's own if it has one (the mini world "
         "has), else one trained on the collection's passages; or take a given file. "
-        "Prints the artifact's folder; the vocabulary is its vocab.txt.",
+        "Of a model folder the tokenizer is taken, whatever its kind and casing: WordPiece, "
+        "byte-level BPE or Unigram, from vocab.txt, tokenizer.json, merges.txt or "
+        "sentencepiece.bpe.model. Prints the artifact's folder; the vocabulary is its vocab.txt, "
+        "or its tokenizer.json.",
     .run = run};

@@ -13,10 +13,11 @@
 bool compare_tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status)
 {
     *t = (tokenizing){0};
-    if ((t->vocab = gb_folder_vocab(folder, status)) &&
-        gb_folder_tokenizer(folder, &t->params, status) &&
-        (t->tokenizer = gb_tokenizer_create(t->vocab, t->params, status)))
-        return true;
+    if ((t->vocab = gb_folder_vocab(folder, status))) {
+        t->params = gb_vocab_get_rules(t->vocab)->words;
+        if ((t->tokenizer = gb_tokenizer_create(t->vocab, t->params, status)))
+            return true;
+    }
     compare_tokenizing_close(t);
     return false;
 }

@@ -91,7 +91,27 @@ int folder_weights_by_name(const void *a, const void *b); /* of such pointers */
 /* A model that diverged is not written. */
 bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *status);
 
+/* ---- base64.c, tokenizer_json.c, tokenizer_legacy.c ---- */
+
+/* Bytes of a text in base 64; the caller frees. */
+unsigned char *folder_base64_read(const char *text, size_t length, size_t *bytes,
+                                  gb_status *status);
+char *folder_base64_write(const char *bytes, size_t length); /* NULL: no memory; free() */
+/* The vocabulary of a tokenizer.json, read from `path`; names: of special tokens, where it does not
+ * say them. Caller destroys. */
+gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
+                               const char *const names[GB_SPECIALS], gb_status *status);
+bool folder_json_has_token(const json_t *json, const char *token);
+/* What a tokenizer.json would say of older files; a new reference. names: of special tokens. */
+json_t *folder_json_of_merges(const char *dir, const char *const names[GB_SPECIALS],
+                              bool prefix_space, gb_status *status);
+json_t *folder_json_of_sentencepiece(const char *path, gb_status *status);
+
 /* ---- tokenizer_files.c, sentence.c ---- */
+
+/* gb_vocabulary_read; names of special tokens where no file gives them, or NULL. */
+gb_vocab *folder_read_vocab(const char *dir, const char *const names[GB_SPECIALS],
+                            gb_status *status);
 
 /* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. language:
  * texts end with [SEP] and have nothing before them. late: whose markers are added tokens where the

@@ -34,20 +34,20 @@ static json_t *piece(const char *kind, const char *id, int type)
 }
 
 /* [CLS] A [SEP] and [CLS] A [SEP] B [SEP]; of a language model A [SEP] and A [SEP] B [SEP] */
-static json_t *post_processor(const gb_special_ids *ids, bool language)
+static json_t *post_processor(const gb_vocab *vocab, const gb_special_ids *ids, bool language)
 {
-    json_t *single =
-        json_pack("[o, o]", piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0));
+    const char *cls = gb_vocab_token(vocab, ids->cls), *sep = gb_vocab_token(vocab, ids->sep);
+    json_t *single = json_pack("[o, o]", piece("Sequence", "A", 0), piece("SpecialToken", sep, 0));
     json_t *pair =
-        json_pack("[o, o, o, o]", piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0),
-                  piece("Sequence", "B", 1), piece("SpecialToken", "[SEP]", 1));
+        json_pack("[o, o, o, o]", piece("Sequence", "A", 0), piece("SpecialToken", sep, 0),
+                  piece("Sequence", "B", 1), piece("SpecialToken", sep, 1));
     if (!language) {
-        json_array_insert_new(single, 0, piece("SpecialToken", "[CLS]", 0));
-        json_array_insert_new(pair, 0, piece("SpecialToken", "[CLS]", 0));
+        json_array_insert_new(single, 0, piece("SpecialToken", cls, 0));
+        json_array_insert_new(pair, 0, piece("SpecialToken", cls, 0));
     }
-    json_t *specials = json_pack("{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}", "[CLS]", "id",
-                                 "[CLS]", "ids", (int)ids->cls, "tokens", "[CLS]", "[SEP]", "id",
-                                 "[SEP]", "ids", (int)ids->sep, "tokens", "[SEP]");
+    json_t *specials = json_pack("{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}", cls, "id", cls,
+                                 "ids", (int)ids->cls, "tokens", cls, sep, "id", sep, "ids",
+                                 (int)ids->sep, "tokens", sep);
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", single, "pair",
                      pair, "special_tokens", specials);
 }
@@ -60,7 +60,8 @@ static json_t *word_piece(const gb_vocab *vocab, uint32_t max_word_chars)
             json_decref(words);
             return NULL;
         }
-    return json_pack("{s:s, s:s, s:s, s:I, s:o}", "type", "WordPiece", "unk_token", "[UNK]",
+    return json_pack("{s:s, s:s, s:s, s:I, s:o}", "type", "WordPiece", "unk_token",
+                     gb_vocab_token(vocab, gb_vocab_specials(vocab).unk),
                      "continuing_subword_prefix", "##", "max_input_chars_per_word",
                      (json_int_t)max_word_chars, "vocab", words);
 }
@@ -132,28 +133,38 @@ static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0",
                      "truncation", "padding", "added_tokens", added_tokens(vocab, &ids, late),
                      "normalizer", normalizer, "pre_tokenizer", "type", "BertPreTokenizer",
-                     "post_processor", post_processor(&ids, language), "decoder", decoder, "model",
-                     word_piece(vocab, params->max_word_chars));
+                     "post_processor", post_processor(vocab, &ids, language), "decoder", decoder,
+                     "model", word_piece(vocab, params->max_word_chars));
 }
 
-static json_t *special_tokens(void)
+/* Keys of the special tokens in Hugging Face's files, in the order of gb_special_ids. */
+static const char *const special_keys[GB_SPECIALS] = {"pad_token", "unk_token", "cls_token",
+                                                      "sep_token", "mask_token"};
+
+static json_t *special_tokens(const gb_vocab *vocab)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "pad_token", "[PAD]", "unk_token", "[UNK]",
-                     "cls_token", "[CLS]", "sep_token", "[SEP]", "mask_token", "[MASK]");
+    gb_special_ids ids = gb_vocab_specials(vocab);
+    const uint32_t id[GB_SPECIALS] = {ids.pad, ids.unk, ids.cls, ids.sep, ids.mask};
+    json_t *json = json_object();
+    for (int i = 0; i < GB_SPECIALS; i++)
+        if (id[i] != GB_MAP_NONE)
+            json_object_set_new(json, special_keys[i], json_string(gb_vocab_token(vocab, id[i])));
+    return json;
 }
 
 static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params *tokenizer,
                                 uint32_t max_length, bool language, const gb_late_settings *late)
 {
     gb_special_ids ids = gb_vocab_specials(vocab);
-    json_t *json = special_tokens();
+    json_t *json = special_tokens(vocab);
     json_t *rest = json_pack(
         "{s:o, s:b, s:b, s:b, s:I, s:I, s:n, s:n, s:b, s:s}", "added_tokens_decoder",
         added_tokens_decoder(vocab, &ids, late), "clean_up_tokenization_spaces", 1,
         "do_basic_tokenize", 1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
         (json_int_t)tokenizer->max_word_chars, "model_max_length", (json_int_t)max_length,
         "never_split", "strip_accents", "tokenize_chinese_chars", tokenizer->split_cjk,
-        "tokenizer_class", language ? "PreTrainedTokenizerFast" : "BertTokenizer");
+        "tokenizer_class",
+        language || !gb_vocab_is_bert(vocab) ? "PreTrainedTokenizerFast" : "BertTokenizer");
     if (!rest || json_object_update(json, rest) != 0) {
         json_decref(json);
         json = NULL;
@@ -162,43 +173,182 @@ static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params
     return json;
 }
 
+/* The same of a tokenizer that is not WordPiece; what makes tokens is in its tokenizer.json. */
+static json_t *plain_config(const gb_vocab *vocab, uint32_t max_length)
+{
+    json_t *json = special_tokens(vocab);
+    json_object_set_new(json, "clean_up_tokenization_spaces", json_false());
+    json_object_set_new(json, "model_max_length", json_integer(max_length));
+    json_object_set_new(json, "tokenizer_class", json_string("PreTrainedTokenizerFast"));
+    return json;
+}
+
 bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
                             const gb_tokenizer_params *tokenizer, uint32_t max_length,
                             bool language, const gb_late_settings *late, gb_status *status)
 {
-    static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
-                                        "special_tokens_map.json"};
-    bool ok = true;
-    for (int i = 0; ok && i < 4; i++) {
-        char *path = gb_path_join(status, dir, names[i]);
-        if (!path)
-            return false;
-        json_t *json = i == 1   ? fast_tokenizer(vocab, tokenizer, language, late)
-                       : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language, late)
-                       : i == 3 ? special_tokens()
-                                : NULL;
-        ok = i == 0 ? gb_vocab_save(vocab, path, status)
-                    : gb_json_save(json, FOLDER_JSON, path, status);
-        json_decref(json);
-        free(path);
-    }
+    const char *source = gb_vocab_source(vocab);
+    char *words = source ? NULL : gb_path_join(status, dir, "vocab.txt");
+    json_t *fast = source ? gb_json_parse(source, strlen(source), 0, dir, status)
+                          : fast_tokenizer(vocab, tokenizer, language, late);
+    json_t *config = source ? plain_config(vocab, max_length)
+                            : tokenizer_config(vocab, tokenizer, max_length, language, late);
+    json_t *special = special_tokens(vocab);
+    bool ok = (source || (words && gb_vocab_save(vocab, words, status))) &&
+              gb_json_save_in(fast, FOLDER_JSON | (source ? JSON_REAL_PRECISION(17) : 0), dir,
+                              "tokenizer.json", status) &&
+              gb_json_save_in(config, FOLDER_JSON, dir, "tokenizer_config.json", status) &&
+              gb_json_save_in(special, FOLDER_JSON, dir, "special_tokens_map.json", status);
+    json_decref(fast);
+    json_decref(config);
+    json_decref(special);
+    free(words);
     return ok;
 }
 
 /* ---- reading ---- */
 
+/* Names of special tokens where no file gives them: BERT's, or those of models after RoBERTa. */
+static const char *const bert_names[GB_SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+static const char *const roberta_names[GB_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s>", "<mask>"};
+
+/* The JSON files beside the tokens; NULL where there is none. */
+typedef struct name_files {
+    json_t *config, *special; /* tokenizer_config.json, special_tokens_map.json */
+} name_files;
+
+static bool load_if_there(const char *dir, const char *name, json_t **json, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, name);
+    bool ok = path && (!gb_file_exists(path) ||
+                       (*json = gb_json_load(path, GB_JSON_REALS, status)) != NULL);
+    free(path);
+    return ok;
+}
+
+/* A special token's text: a string, or an object with "content". */
+static const char *name_in(const json_t *json, const char *key)
+{
+    const json_t *token = json_object_get(json, key);
+    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
+static void find_names(const name_files *files, const char *const otherwise[GB_SPECIALS],
+                       const char *names[GB_SPECIALS])
+{
+    for (int i = 0; i < GB_SPECIALS; i++) {
+        const char *found = name_in(files->config, special_keys[i]);
+        found = found ? found : name_in(files->special, special_keys[i]);
+        names[i] = found ? found : otherwise[i];
+    }
+}
+
+/* A vocabulary of WordPiece with the casing that tokenizer_config.json says. */
+static gb_vocab *read_words(const char *dir, const char *path, const name_files *files,
+                            const char *const otherwise[GB_SPECIALS], gb_status *status)
+{
+    const char *names[GB_SPECIALS];
+    gb_vocab_rules rules = {.words = GB_TOKENIZER_DEFAULTS};
+    find_names(files, otherwise ? otherwise : bert_names, names);
+    bool usual = true;
+    for (int i = 0; i < GB_SPECIALS; i++)
+        usual = usual && strcmp(names[i], bert_names[i]) == 0;
+    gb_vocab *vocab = gb_vocab_load_named(path, usual ? NULL : names, status);
+    if (vocab &&
+        (!files->config || folder_tokenizer_params(files->config, dir, &rules.words, status))) {
+        gb_vocab_set_rules(vocab, &rules);
+        return vocab;
+    }
+    gb_vocab_destroy(vocab);
+    return NULL;
+}
+
+/* The first of the files that a folder has, as the tokenizer.json that it is or would be; NULL with
+ * GB_OK in status: it has none. */
+static json_t *load_fast(const char *dir, const name_files *files,
+                         const char *const names[GB_SPECIALS], char **path, gb_status *status)
+{
+    static const char *const kinds[] = {"tokenizer.json", "merges.txt", "sentencepiece.bpe.model"};
+    for (int k = 0; k < 3; k++) {
+        *path = gb_path_join(status, dir, kinds[k]);
+        if (!*path)
+            return NULL;
+        bool prefix = json_is_true(json_object_get(files->config, "add_prefix_space"));
+        if (gb_file_exists(*path))
+            return k == 0   ? gb_json_load(*path, 0, status)
+                   : k == 1 ? folder_json_of_merges(dir, names, prefix, status)
+                            : folder_json_of_sentencepiece(*path, status);
+        free(*path);
+        *path = NULL;
+    }
+    gb_fail(status, GB_DATA, dir,
+            "give a folder with vocab.txt, tokenizer.json, merges.txt or sentencepiece.bpe.model",
+            "there is no tokenizer that can be read");
+    return NULL;
+}
+
+/* A name of BERT's where the JSON has that token, else of RoBERTa's. */
+static gb_vocab *read_fast(const char *dir, const name_files *files,
+                           const char *const otherwise[GB_SPECIALS], gb_status *status)
+{
+    const char *names[GB_SPECIALS];
+    char *path = NULL;
+    find_names(files, otherwise ? otherwise : roberta_names, names);
+    json_t *json = load_fast(dir, files, names, &path, status);
+    if (json && !otherwise && folder_json_has_token(json, bert_names[2]))
+        find_names(files, bert_names, names);
+    gb_vocab *vocab = json ? folder_vocab_of_json(json, path, names, status) : NULL;
+    json_decref(json);
+    free(path);
+    return vocab;
+}
+
+gb_vocab *folder_read_vocab(const char *dir, const char *const otherwise[GB_SPECIALS],
+                            gb_status *status)
+{
+    name_files files = {0};
+    char *words = gb_path_join(status, dir, "vocab.txt");
+    bool ok = words && load_if_there(dir, "tokenizer_config.json", &files.config, status) &&
+              load_if_there(dir, "special_tokens_map.json", &files.special, status);
+    gb_vocab *vocab = !ok                     ? NULL
+                      : gb_file_exists(words) ? read_words(dir, words, &files, otherwise, status)
+                                              : read_fast(dir, &files, otherwise, status);
+    json_decref(files.config);
+    json_decref(files.special);
+    free(words);
+    return vocab;
+}
+
+gb_vocab *gb_vocabulary_read(const char *dir, gb_status *status)
+{
+    return folder_read_vocab(dir, NULL, status);
+}
+
+bool gb_vocabulary_write(const char *dir, const gb_vocab *vocab, gb_status *status)
+{
+    const gb_tokenizer_params *words = &gb_vocab_get_rules(vocab)->words;
+    bool plain =
+        !gb_vocab_source(vocab) && gb_vocab_is_bert(vocab) && words->lower_case && words->split_cjk;
+    if (!plain)
+        return folder_write_tokenizer(dir, vocab, words, GB_BERT_BASE.max_positions, false, NULL,
+                                      status);
+    char *path = gb_path_join(status, dir, "vocab.txt");
+    bool ok = path && gb_vocab_save(vocab, path, status);
+    free(path);
+    return ok;
+}
+
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status)
 {
     uint32_t limit = gb_folder_config(folder)->vocab_size;
-    char *path = gb_path_join(status, folder_body(folder), "vocab.txt");
-    gb_vocab *vocab = path ? gb_vocab_load(path, status) : NULL;
+    const char *dir = folder_body(folder);
+    gb_vocab *vocab = folder_read_vocab(dir, NULL, status);
     if (vocab && gb_vocab_size(vocab) > limit) {
-        gb_fail(status, GB_DATA, path, "vocabulary and model are not of one kind",
+        gb_fail(status, GB_DATA, dir, "vocabulary and model are not of one kind",
                 "%u tokens, but the model has %u word embeddings", gb_vocab_size(vocab), limit);
         gb_vocab_destroy(vocab);
         vocab = NULL;
     }
-    free(path);
     return vocab;
 }
 
@@ -216,20 +366,4 @@ bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_
     return strip == params->lower_case ||
            gb_fail(status, GB_DATA, path, "accents are stripped when letters are lowered only",
                    "\"strip_accents\" differs from \"do_lower_case\"");
-}
-
-bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, gb_status *status)
-{
-    gb_tokenizer_params read = GB_TOKENIZER_DEFAULTS;
-    char *path = gb_path_join(status, folder_body(folder), "tokenizer_config.json");
-    bool ok = path != NULL;
-    if (ok && gb_file_exists(path)) {
-        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
-        ok = json && folder_tokenizer_params(json, path, &read, status);
-        json_decref(json);
-    }
-    free(path);
-    if (ok)
-        *params = read;
-    return ok;
 }

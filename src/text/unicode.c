@@ -40,6 +40,18 @@ bool text_unicode_is_white_space(int32_t c)
     return u_isUWhiteSpace(c);
 }
 
+bool text_unicode_is_letter(int32_t c)
+{
+    utf8proc_category_t category = utf8proc_category(c);
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool text_unicode_is_number(int32_t c)
+{
+    utf8proc_category_t category = utf8proc_category(c);
+    return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+}
+
 /* Whether c was encoded in Unicode `version` or before. */
 static bool known_in(int32_t c, int version)
 {

@@ -19,6 +19,8 @@ int32_t text_unicode_next(const char *bytes, size_t length, size_t *at);
 size_t text_unicode_put(int32_t c, char out[4]);             /* UTF-8 of c; returns its bytes */
 size_t text_unicode_count(const char *bytes, size_t length); /* characters of valid UTF-8 */
 bool text_unicode_is_white_space(int32_t c);                 /* property White_Space */
+bool text_unicode_is_letter(int32_t c);                      /* a category L* */
+bool text_unicode_is_number(int32_t c);                      /* a category N* */
 
 bool text_bert_is_dropped(int32_t c);     /* NUL, U+FFFD, control, format, private use */
 bool text_bert_is_space(int32_t c);       /* of what is not dropped */

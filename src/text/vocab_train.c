@@ -199,11 +199,11 @@ static bool append_inner_forms(training *t)
 
 static bool append_characters(training *t)
 {
-    for (int i = 0; i < SPECIAL_COUNT; i++)
+    const char *missing;
+    for (int i = 0; i < GB_SPECIALS; i++)
         if (!text_vocab_append(t->vocab, special_names[i], strlen(special_names[i]), t->status))
             return false;
-    text_vocab_find_specials(t->vocab);
-    if (!count_chars(t))
+    if (!text_vocab_find_specials(t->vocab, special_names, &missing, t->status) || !count_chars(t))
         return false;
     choose_alphabet(t);
     for (size_t i = 0; i < t->alphabet_count; i++)
@@ -251,7 +251,7 @@ static bool learn_merges(training *t)
 
 gb_vocab *gb_vocab_trainer_finish(gb_vocab_trainer *trainer, gb_status *status)
 {
-    training t = {.trainer = trainer, .status = status, .vocab = text_vocab_create(status)};
+    training t = {.trainer = trainer, .status = status, .vocab = gb_vocab_create(status)};
     bool ok = t.vocab && append_characters(&t) && learn_merges(&t);
     free(t.alphabet);
     free(t.ids);

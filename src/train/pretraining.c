@@ -28,12 +28,21 @@ struct gb_pretraining {
 
 /* ---- opening ---- */
 
+/* Objectives mask whole words, which they know by WordPiece's "##". */
+static bool check_vocabulary(const gb_pretraining *p, gb_status *status)
+{
+    return gb_vocab_is_bert(p->vocab) ||
+           gb_fail(status, GB_USAGE, p->settings->vocabulary,
+                   "gabbro finetune trains encoders with others",
+                   "pre-training needs a WordPiece vocabulary with BERT's special tokens");
+}
+
 static bool open_inputs(gb_pretraining *p, gb_status *status)
 {
     const gb_pretraining_settings *o = p->settings;
     return (p->collection = gb_open_collection(o->collection, status)) &&
            gb_open_tokens(o->tokens, &p->tokens, status) &&
-           (p->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+           (p->vocab = gb_open_vocabulary(o->vocabulary, status)) && check_vocabulary(p, status) &&
            (!o->init || gb_model_input_open(&p->init, o->init, &p->tokens, status)) &&
            (!o->generator || gb_model_input_open(&p->generator, o->generator, &p->tokens, status));
 }
@@ -164,7 +173,8 @@ static bool save_model(const gb_maker *maker, const gb_pretraining *p, gb_status
     gb_model_card card = {.title = title,
                           .what = "A BERT encoder pre-trained by gabbro.",
                           .command = gb_maker_name(maker)};
-    gb_tokenizer_params tokenizer = p->init.folder ? p->init.tokenizer : GB_TOKENIZER_DEFAULTS;
+    gb_tokenizer_params tokenizer =
+        p->init.folder ? p->init.tokenizer : gb_vocab_get_rules(p->vocab)->words;
     gb_sentence_settings how = {.max_length = p->config.max_positions};
     char *path = gb_maker_file(maker, "model", status);
     bool ok = path && gb_model_save(path, &p->config, p->model, p->values, p->vocab, tokenizer,

@@ -228,7 +228,7 @@ fault 3 "tokens of another vocabulary, evaluation" "another vocabulary" \
 cp -r "$encoder/model" cased
 sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
     >cased/tokenizer_config.json
-fault 3 "a cased model" "cased: .*tokenizer" gabbro evaluate --model cased $data
+fault 3 "a cased model, uncased tokens" "cased: .*another vocabulary or casing" gabbro evaluate --model cased $data
 long_tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 999)
 fault 3 "texts longer than the model, evaluation" "999 tokens" \
     gabbro evaluate --model "$encoder" --collection "$collection" --tokens "$long_tokens"

@@ -331,13 +331,15 @@ Test(folder, tokenizer_settings)
     cr_assert(gb_folder_write(at("m"), &m.params, NULL));
     gb_status status = {0};
     gb_folder *folder = gb_folder_open(at("m"), &status);
-    gb_tokenizer_params tokenizer;
     spill(at("m/tokenizer_config.json"), "{\"do_lower_case\":true,\"strip_accents\":false}");
-    cr_expect_not(gb_folder_tokenizer(folder, &tokenizer, &status));
+    cr_expect_null(gb_folder_vocab(folder, &status));
     spill(at("m/tokenizer_config.json"), /* no limit, as transformers writes it */
           "{\"do_lower_case\":false,\"model_max_length\":1000000000000000019884624838656}");
-    cr_assert(gb_folder_tokenizer(folder, &tokenizer, &status));
+    gb_vocab *vocab = gb_folder_vocab(folder, &status);
+    cr_assert_not_null(vocab, "%s", status.what);
+    gb_tokenizer_params tokenizer = gb_vocab_get_rules(vocab)->words;
     cr_expect(!tokenizer.lower_case && tokenizer.split_cjk && tokenizer.max_word_chars == 100);
+    gb_vocab_destroy(vocab);
     spill(at("m/vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n2\n3\n4\n5\n6\n7\n8\n");
     cr_expect_null(gb_folder_vocab(folder, &status));
     cr_expect_str_eq(status.what, "13 tokens, but the model has 12 word embeddings");
@@ -375,9 +377,7 @@ Test(folder, real_checkpoint)
     }
     gb_vocab *vocab = gb_folder_vocab(folder, &status);
     cr_expect_not_null(vocab, "%s", status.what);
-    gb_tokenizer_params tokenizer;
     gb_sentence_settings settings;
-    cr_expect(gb_folder_tokenizer(folder, &tokenizer, &status), "%s", status.what);
     cr_expect(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
     gb_vocab_destroy(vocab);
     gb_folder_close(folder);
