@@ -82,6 +82,21 @@ typedef struct gb_check {
 /* Looks for such passages. */
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
 
+/* Where texts of a collection are looked for. */
+typedef struct gb_duplicates_params {
+    const gb_collection *a; /* whose texts */
+    const gb_collection *b; /* where; the same as a: splits of a are compared with one another */
+    double similarity;      /* least share of the runs of words that both texts have, of those that
+                               either has, of texts that are near; 0 to 1 */
+    FILE *out;              /* gets the table */
+} gb_duplicates_params;
+/* Prints for the queries of each split and for the passages of A how many are in B: equal byte by
+ * byte; plain, equal but for case, accents and punctuation; near, with enough common runs of three
+ * words (of two in queries); a text is counted where it is most alike. Said: queries of five words
+ * or more whose words follow each other in a passage of B. *texts is the sum. Takes about 300 bytes
+ * of memory for each text of a set of B. */
+bool gb_duplicates_find(const gb_duplicates_params *params, uint64_t *texts, gb_status *status);
+
 /* Writes a small part of a collection as a BEIR folder (with documents.jsonl where a document has
  * several passages): all judged queries, all judged passages, and `others` more passages that the
  * seed chooses. All splits stay whole. The folder appears at once; an existing BEIR folder there is

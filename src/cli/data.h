@@ -15,6 +15,10 @@ char *cli_data_import(const gb_config *config, const char *path, gb_status *stat
  * *imported as above; otherwise *imported stays NULL. */
 gb_collection *cli_data_open(const gb_config *config, const char *path, char **imported,
                              gb_status *status);
+/* Print what is in an imported collection and what may be wrong with it, beside the official counts
+ * of source (NULL: there are none). *wrong: counts that differ, and splits with unknown ids. */
+bool cli_data_report(const char *folder, const gb_source *source, uint32_t *wrong,
+                     gb_status *status);
 /* The option --manifest, into a const char *. */
 #define DATA_MANIFEST_OPTION(given)                                                                \
     {                                                                                              \

@@ -10,111 +10,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being compared. */
-typedef struct comparison {
-    const gb_source *source; /* official counts, or NULL */
-    uint32_t wrong;          /* counts that differ, and splits with unknown ids */
-} comparison;
-
-/* A count, with the official one beside it where there is one. */
-static void say_count(comparison *c, const char *what, uint64_t count)
-{
-    const gb_source_count *official = NULL;
-    for (size_t i = 0; c->source && i < c->source->count_count; i++)
-        if (!strcmp(c->source->counts[i].what, what))
-            official = &c->source->counts[i];
-    printf("%-28s %12llu", what, (unsigned long long)count);
-    if (official && official->count == count) {
-        printf("  as it should be");
-    } else if (official) {
-        printf("  should be %llu", (unsigned long long)official->count);
-        c->wrong++;
-    }
-    printf("\n");
-}
-
-static void say_finding(const gb_collection *collection, const char *what,
-                        const gb_finding *finding)
-{
-    if (!finding->count)
-        return;
-    size_t length;
-    const char *id = gb_row_file_row(collection->passage_ids, finding->first, &length);
-    printf("%-28s %12llu  e.g. %.*s\n", what, (unsigned long long)finding->count,
-           (int)(length < 60 ? length : 60), id);
-}
-
-/* What collection.json alone has. */
-static bool say_description(comparison *c, const gb_collection *collection, gb_status *status)
-{
-    json_t *json = gb_json_load_in(collection->path, "collection.json", 0, status);
-    const json_t *paragraphs = json_object_get(json, "paragraphs");
-    if (paragraphs)
-        say_count(c, "paragraphs", (uint64_t)json_integer_value(paragraphs));
-    const char *split;
-    json_t *counts;
-    json_object_foreach(json_object_get(json, "splits"), split, counts)
-    {
-        static const char *const kinds[] = {"queries", "judgements"};
-        char what[100];
-        for (int k = 0; k < 2; k++) {
-            snprintf(what, sizeof what, "%s.%.60s", kinds[k], split);
-            say_count(c, what, (uint64_t)json_integer_value(json_object_get(counts, kinds[k])));
-        }
-        json_int_t unknown = json_integer_value(json_object_get(counts, "skipped_unknown"));
-        if (unknown) {
-            json_int_t queries = json_integer_value(json_object_get(counts, "skipped_queries"));
-            printf("%-28s %12lld  left out: %lld of passages, %lld of queries that are not there\n",
-                   what, (long long)unknown, (long long)(unknown - queries), (long long)queries);
-            c->wrong++;
-        }
-    }
-    json_decref(json);
-    return json != NULL;
-}
-
-static bool say_collection(comparison *c, const char *folder, gb_status *status)
-{
-    gb_check check;
-    gb_collection *collection = gb_collection_open(folder, status);
-    bool ok = collection && gb_collection_check(collection, &check, status);
-    if (ok) {
-        say_count(c, "passages", collection->passages);
-        say_count(c, "documents", collection->documents);
-        say_count(c, "titles", check.titles);
-        say_count(c, "queries", gb_row_file_count(collection->queries));
-        ok = say_description(c, collection, status);
-        say_finding(collection, "passages without text", &check.empty);
-        say_finding(collection, "passages said before", &check.equal);
-        say_finding(collection, "encoded twice", &check.encoded_twice);
-        say_finding(collection, "with lost bytes (U+FFFD)", &check.replaced);
-        say_finding(collection, "with control characters", &check.control);
-    }
-    gb_collection_close(collection);
-    return ok;
-}
-
 static bool check(const gb_config *config, const char *path, const gb_source *source,
                   gb_status *status)
 {
-    comparison c = {.source = source};
+    uint32_t wrong = 0;
     char *imported = cli_data_import(config, path, status);
-    bool ok = imported && say_collection(&c, imported, status);
+    bool ok = imported && cli_data_report(imported, source, &wrong, status);
     gb_temporary_remove(imported);
     if (ok && source)
         printf("compared with %s of the manifest\n", source->name);
-    if (ok && c.wrong)
+    if (ok && wrong)
         ok = gb_fail(status, GB_MISMATCH, path, "fetch it again, or take it for what it is",
-                     "%u counts are not as they should be", c.wrong);
+                     "%u counts are not as they should be", wrong);
+    return ok;
+}
+
+/* Texts of one collection in another one, or in other splits of the same. */
+static bool against(const gb_config *config, const char *path, const char *other, double similarity,
+                    gb_status *status)
+{
+    char *imported[2] = {NULL, NULL};
+    uint64_t texts = 0;
+    bool same = !strcmp(path, other);
+    gb_collection *a = cli_data_open(config, path, &imported[0], status);
+    gb_collection *b = a && !same ? cli_data_open(config, other, &imported[1], status) : NULL;
+    const gb_duplicates_params params = {a, same ? a : b, similarity, stdout};
+    bool ok = a && (same || b) && gb_duplicates_find(&params, &texts, status);
+    if (ok && texts)
+        ok = gb_fail(status, GB_MISMATCH, path, "leave them out of training, or say so",
+                     "%llu texts are in %.200s too", (unsigned long long)texts,
+                     same ? "other splits or passages" : other);
+    gb_collection_close(a);
+    gb_collection_close(b);
+    gb_temporary_remove(imported[0]);
+    gb_temporary_remove(imported[1]);
     return ok;
 }
 
 static int run(const gb_call *call)
 {
-    const char *as = NULL, *given = NULL;
+    const char *as = NULL, *given = NULL, *other = NULL;
+    double similarity = 0.8;
     const gb_option options[] = {
         {"as", GB_OPTION_TEXT, &as, 0, "NAME",
          "compare with this entry of the manifest (default: the folder's name, if it is one)"},
+        {"against", GB_OPTION_TEXT, &other, 0, "PATH",
+         "look for the collection's queries and passages in this one instead; the same PATH: for "
+         "queries of a split in the others and in the passages"},
+        {"similarity", GB_OPTION_RATIO, &similarity, 0, NULL,
+         "with --against, share of common runs of words from which texts are near"},
         DATA_MANIFEST_OPTION(given),
         {0}};
     gb_words words = {0};
@@ -126,6 +70,10 @@ static int run(const gb_call *call)
         return code;
     gb_install_signals();
     const char *path = words.items[0];
+    if (other) {
+        against(call->config, path, other, similarity, &status);
+        return gb_command_end(&status);
+    }
     if (gb_manifest_open(call->config, given, &manifest, &status)) {
         source = as ? gb_manifest_find(&manifest, as, &status) : gb_manifest_match(&manifest, path);
         if (source || !as)
@@ -146,5 +94,8 @@ const gb_command gb_cli_data_check = {
         "Read a collection (what gabbro collection --from reads) and print what is in it and what "
         "may be wrong with it: counts beside the official ones, judgements of unknown ids, equal "
         "and empty passages, titles, traces of wrong encodings. The exit code is 1 when a count "
-        "differs or a judgement names an unknown id.",
+        "differs or a judgement names an unknown id.\n\n"
+        "With --against, PATH and the other may be artifacts of gabbro collection too. Counted are "
+        "texts that are equal, plain (equal but for case, accents and punctuation) and near (by "
+        "MinHash), and queries that a passage says. The exit code is 1 when there are any.",
     .run = run};
