@@ -228,6 +228,7 @@ typedef struct gb_config {
     const char *log;         /* GABBRO_LOG=debug: say more */
     const char *source;      /* commit that the program was built from, which it says itself; NULL:
                                 unknown */
+    const char *progress;    /* GABBRO_PROGRESS=json: say it as JSON */
     /* Devices. */
     const char *device;     /* GABBRO_DEVICE=index|name|uuid|cpu, when the caller does not say */
     const char *profile;    /* GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16: which kernels */
@@ -337,6 +338,25 @@ bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no
 double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
 bool gb_interrupted(void);
+
+/* Forms of what a process says on stderr. */
+typedef enum gb_say_form {
+    GB_SAY_TEXT, /* for people */
+    GB_SAY_JSON, /* an object a line: progress, messages, the failure (--progress json) */
+} gb_say_form;
+void gb_say_set_form(gb_say_form form); /* of this process */
+gb_say_form gb_say_get_form(void);
+/* A member of such an object. */
+typedef struct gb_say_member {
+    const char *name; /* of it */
+    const char *text; /* value, or NULL: it is the number */
+    double number;    /* value; NAN is written as null */
+} gb_say_member;
+/* Writes {"event": EVENT, ...} as a line to stderr, with the members [count] whose text is not "".
+ * Text that is no UTF-8 is mended. */
+void gb_say_event(const char *event, const gb_say_member *members, size_t count);
+/* Writes a line of text to stderr as it is, or as the text of an event "message". */
+void gb_say_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Shows the progress of a long job on stderr: one line that is rewritten on a terminal, a line now
  * and then in a log, nothing with --quiet. */

@@ -25,6 +25,7 @@ static const struct {
     {"GABBRO_SHADERS", offsetof(gb_config, shaders)},
     {"GLSLC", offsetof(gb_config, glslc)},
     {"GABBRO_LOG", offsetof(gb_config, log)},
+    {"GABBRO_PROGRESS", offsetof(gb_config, progress)},
     {"GABBRO_DEVICE", offsetof(gb_config, device)},
     {"GABBRO_PROFILE", offsetof(gb_config, profile)},
     {"GABBRO_LIMITS", offsetof(gb_config, limits)},

@@ -29,6 +29,12 @@ void gb_log(gb_log_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
+    if (gb_say_get_form() == GB_SAY_JSON) {
+        static const char *const levels[] = {"error", "warning", "info", "debug"};
+        const gb_say_member members[] = {{"level", levels[level], 0}, {"text", line, 0}};
+        gb_say_event("message", members, 2);
+        return;
+    }
     /* One call, so that lines of threads do not mix; on a terminal over a progress line. */
     fprintf(stderr, "%sgabbro: %s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", names[level],
             line);

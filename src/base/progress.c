@@ -1,10 +1,11 @@
 /* Progress of long jobs on stderr. */
 #include "gabbro/base.h"
 
+#include <math.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static const double TERMINAL_EVERY_S = 0.1, LOG_EVERY_S = 10.0;
+static const double TERMINAL_EVERY_S = 0.1, LOG_EVERY_S = 10.0, JSON_EVERY_S = 1.0;
 
 /* Seconds as 42s, 3m05s or 2h07m. */
 static void format_span(char *text, size_t size, double seconds)
@@ -19,11 +20,32 @@ static void format_span(char *text, size_t size, double seconds)
         snprintf(text, size, "%us", (unsigned)s);
 }
 
+/* {"event": "progress", "label": "finetune", "unit": "steps", "done": 120, "total": 600, ...} */
+static void show_json(const gb_progress *progress, uint64_t done, const char *note, double rate,
+                      double elapsed, bool last)
+{
+    double total = progress->total ? (double)progress->total : NAN;
+    double left = rate > 0 && total >= (double)done ? (total - (double)done) / rate : NAN;
+    const gb_say_member members[] = {{"label", progress->label, 0},
+                                     {"unit", progress->unit, 0},
+                                     {"done", NULL, (double)done},
+                                     {"total", NULL, total},
+                                     {"per_s", NULL, rate},
+                                     {"elapsed_s", NULL, elapsed},
+                                     {"left_s", NULL, last ? 0 : left},
+                                     {"note", note ? note : "", 0}};
+    gb_say_event(last ? "end" : "progress", members, sizeof members / sizeof *members);
+}
+
 static void show(const gb_progress *progress, uint64_t done, const char *note, bool last)
 {
     double elapsed = gb_now_s() - progress->start_s;
     uint64_t fresh = done > progress->first ? done - progress->first : 0;
     double rate = elapsed > 0 ? (double)fresh / elapsed : 0.0;
+    if (gb_say_get_form() == GB_SAY_JSON) {
+        show_json(progress, done, note, rate, elapsed, last);
+        return;
+    }
     char span[32] = "?", count[80], line[512];
     if (last)
         format_span(span, sizeof span, elapsed);
@@ -61,8 +83,10 @@ void gb_progress_begin(gb_progress *progress, const char *label, const char *uni
         .start_s = now,
         .shown_s = now,
         .first = done,
-        .terminal = isatty(STDERR_FILENO) == 1,
+        .terminal = gb_say_get_form() == GB_SAY_TEXT && isatty(STDERR_FILENO) == 1,
     };
+    if (gb_say_get_form() == GB_SAY_JSON && gb_log_get_level() >= GB_LOG_INFO)
+        show_json(progress, done, NULL, 0, 0, false);
 }
 
 void gb_progress_update(gb_progress *progress, uint64_t done, const char *note)
@@ -70,7 +94,10 @@ void gb_progress_update(gb_progress *progress, uint64_t done, const char *note)
     if (gb_log_get_level() < GB_LOG_INFO)
         return;
     double now = gb_now_s();
-    if (now - progress->shown_s < (progress->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S))
+    double every_s = progress->terminal                 ? TERMINAL_EVERY_S
+                     : gb_say_get_form() == GB_SAY_JSON ? JSON_EVERY_S
+                                                        : LOG_EVERY_S;
+    if (now - progress->shown_s < every_s)
         return;
     progress->shown_s = now;
     show(progress, done, note, false);

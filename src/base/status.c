@@ -40,6 +40,14 @@ static void print_clean(const char *text)
 
 void gb_status_print(const gb_status *status)
 {
+    if (gb_say_get_form() == GB_SAY_JSON) {
+        const gb_say_member members[] = {{"code", NULL, status->code},
+                                         {"what", status->what, 0},
+                                         {"where", status->where, 0},
+                                         {"hint", status->hint, 0}};
+        gb_say_event("failure", members, 4);
+        return;
+    }
     flockfile(stderr);
     fputs(isatty(STDERR_FILENO) ? "\r\033[Kgabbro: " : "gabbro: ",
           stderr); /* over a progress line */

@@ -17,9 +17,9 @@ static const gb_command_group groups[] = {
      {&gb_cli_queries, &gb_cli_train_generator, &gb_cli_generate, &gb_cli_filter_queries,
       &gb_cli_relatedness}},
     {"Training",
-     {&gb_cli_train, &gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
-      &gb_cli_teacher, &gb_cli_finetune, &gb_cli_finetune_cross, &gb_cli_pseudo_labels,
-      &gb_cli_efficiency}},
+     {&gb_cli_train, &gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine,
+      &gb_cli_negatives, &gb_cli_teacher, &gb_cli_finetune, &gb_cli_finetune_cross,
+      &gb_cli_pseudo_labels, &gb_cli_efficiency}},
     {"Retrieval",
      {&gb_cli_ask, &gb_cli_embed, &gb_cli_serve, &gb_cli_evaluate, &gb_cli_mean, &gb_cli_encode,
       &gb_cli_weigh_words, &gb_cli_vectors, &gb_cli_search, &gb_cli_search_sparse, &gb_cli_rerank,
@@ -51,22 +51,45 @@ static void arm_fault(const gb_config *config)
         gb_fault_arm(strtoull(config->fail_at, NULL, 10));
 }
 
-/* --shaders DIR anywhere behind the command: taken out of argv into config. */
-static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *status)
+/* An option of the whole program, anywhere on the command line: taken out of argv, its value into
+ * *value, which stays as it is where the option is not given. */
+static bool take_option(const char *name, const char *hint, const char **value, int *argc,
+                        char **argv, gb_status *status)
 {
     int kept = 0;
     for (int i = 0; i < *argc; i++) {
-        if (strcmp(argv[i], "--shaders")) {
+        if (strcmp(argv[i], name)) {
             argv[kept++] = argv[i];
             continue;
         }
         if (i + 1 == *argc)
-            return gb_fail(status, GB_USAGE, NULL, "a folder like shaders/",
-                           "--shaders needs a value");
-        config->shaders = argv[++i];
+            return gb_fail(status, GB_USAGE, NULL, hint, "%s needs a value", name);
+        *value = argv[++i];
     }
     argv[kept] = NULL;
     *argc = kept;
+    return true;
+}
+
+/* --progress json, also for the processes that this one starts. */
+static bool use_progress(gb_config *config, int *argc, char **argv, gb_status *status)
+{
+    if (!take_option("--progress", "json or text", &config->progress, argc, argv, status))
+        return false;
+    if (!config->progress || !strcmp(config->progress, "text"))
+        return true;
+    if (strcmp(config->progress, "json") != 0)
+        return gb_fail(status, GB_USAGE, "--progress", "json or text", "no form \"%.60s\"",
+                       config->progress);
+    gb_say_set_form(GB_SAY_JSON);
+    return setenv("GABBRO_PROGRESS", "json", 1) == 0 || gb_fail_memory(status, "starting");
+}
+
+/* --shaders DIR */
+static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *status)
+{
+    if (!take_option("--shaders", "a folder like shaders/", &config->shaders, argc, argv, status))
+        return false;
     uint32_t differ;
     if (!config->shaders)
         return true;
@@ -83,6 +106,9 @@ static int run(gb_config *config, int argc, char **argv)
     const gb_option options[] = {{"shaders", GB_OPTION_TEXT, &none, 0, "DIR",
                                   "take the kernels from their source in this folder (default "
                                   "$GABBRO_SHADERS, else the built-in ones)"},
+                                 {"progress", GB_OPTION_TEXT, &none, 0, "FORM",
+                                  "json: say progress, messages and failures as JSON lines on "
+                                  "standard error (default $GABBRO_PROGRESS, else text)"},
                                  {0}};
     const gb_command_set set = {"gabbro",
                                 GABBRO_VERSION,
@@ -94,7 +120,7 @@ static int run(gb_config *config, int argc, char **argv)
     json_set_alloc_funcs(gb_checked_malloc, free);
     arm_fault(config);
     size_t length;
-    if (use_shaders(config, &argc, argv, &status)) {
+    if (use_progress(config, &argc, argv, &status) && use_shaders(config, &argc, argv, &status)) {
         gb_call call = {config, argc, argv};
         return argc && !strcmp(gb_path_name(argv[0], &length), gb_cli_reproduce.name)
                    ? gb_cli_reproduce.run(&call) /* under its own name */

@@ -196,8 +196,8 @@ static bool compare_training(const repro_session *session, const repro_side side
     for (size_t i = 0; ok && i < node->count; i++)
         ok = (words[n++] = repro_word_text(node->words[i], status)) != NULL;
     if (ok && !session->params->quiet)
-        fprintf(stderr, "%s on both devices: the first %s steps of pretrain %s\n",
-                session->entry->name, steps, node->words[1].text);
+        gb_say_line("%s on both devices: the first %s steps of pretrain %s", session->entry->name,
+                    steps, node->words[1].text);
     repro_command command = {
         .program = session->program, .words = words, .environment = session->environment};
     ok = ok && run_command(&command, NULL, status);
@@ -225,7 +225,7 @@ static bool compare_first(const repro_session *session, const repro_side sides[2
     repro_node *training = first_training(table);
     if (!training) {
         if (!session->params->quiet)
-            fprintf(stderr, "%s trains nothing that could be compared step by step\n", table->name);
+            gb_say_line("%s trains nothing that could be compared step by step", table->name);
         return true;
     }
     bool *needed = gb_alloc(graph->count, 1, status), ok = needed != NULL;
@@ -260,10 +260,10 @@ static bool compare(const repro_session *session, repro_side sides[2], const cha
         return make_table(session, &sides[0], outs[0], true, status);
     }
     if (!session->params->quiet)
-        fprintf(stderr, "A  %s\nB  %s%s%s%s\n", sides[0].name, sides[1].name, same, store, end);
+        gb_say_line("A  %s\nB  %s%s%s%s", sides[0].name, sides[1].name, same, store, end);
     for (int i = 0; i < 2; i++) {
         if (!session->params->quiet)
-            fprintf(stderr, "==== %s on %c\n", table->name, 'A' + i);
+            gb_say_line("==== %s on %c", table->name, 'A' + i);
         if (!make_table(session, &sides[i], outs[i], false, status))
             return false;
     }

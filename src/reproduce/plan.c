@@ -563,7 +563,7 @@ bool repro_plan_tables(repro_session *session, gb_status *status)
     if (!plan)
         return false;
     if (!session->params->quiet)
-        fprintf(stderr, "counting what the tables take\n");
+        gb_say_line("counting what the tables take");
     bool ok = prepare(plan, session, status) && repro_plan_count(plan, status) &&
               repro_plan_measure(plan, &speed, status) && repro_plan_print(plan, &speed, status);
     plan_free(plan);

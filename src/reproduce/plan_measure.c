@@ -171,9 +171,9 @@ bool repro_plan_measure(repro_plan *plan, repro_speed *speed, gb_status *status)
     if (!plan->training.count)
         return true;
     if (!session->params->quiet && session->jobs > 1)
-        fprintf(stderr, "measuring how fast the device is, %u steps at once\n", session->jobs);
+        gb_say_line("measuring how fast the device is, %u steps at once", session->jobs);
     else if (!session->params->quiet)
-        fprintf(stderr, "measuring how fast the device is\n");
+        gb_say_line("measuring how fast the device is");
     speed->on_cpu = repro_session_on_cpu(session);
     return measure_training(plan, speed, status) && measure_evaluation(plan, speed, status);
 }

@@ -103,9 +103,12 @@ void repro_process_free(repro_process *process)
     *process = (repro_process){.output = -1, .errors = -1};
 }
 
-/* "gabbro: LABEL: 10/100 steps  10.0% ..." */
+/* "gabbro: LABEL: 10/100 steps  10.0% ...", or the same as JSON. */
 static bool is_progress(const char *line, size_t length)
 {
+    static const char event[] = "{\"event\": \"progress\"";
+    if (length >= sizeof event && !memcmp(line, event, sizeof event - 1))
+        return true;
     if (length < 8 || strncmp(line, "gabbro: ", 8) != 0)
         return false;
     if (!strncmp(line, "gabbro: device: ", 16))

@@ -40,7 +40,7 @@ static bool dry_run(const repro_session *session, gb_status *status)
             entry->measures_time != (i < catalog->count))
             continue;
         if (!session->params->quiet)
-            fprintf(stderr, "==== %s\n", entry->name);
+            gb_say_line("==== %s", entry->name);
         ok = print_commands(session, entry, status);
     }
     return ok;

@@ -68,7 +68,7 @@ static void begin(void *context, const repro_node *node)
     if (!say(r))
         return;
     repro_progress_text(&r->progress, r->session->jobs, far);
-    fprintf(stderr, "%s (%s)\n", node->label, far);
+    gb_say_line("%s (%s)", node->label, far);
 }
 
 /* What recipes want to be told of an artifact. */
@@ -80,7 +80,7 @@ static void print_notices(const run *r, const repro_node *node)
             double share;
             if (notice->node == node &&
                 repro_record_number(node->folder, "metrics.json", "value", &share)) {
-                fprintf(stderr, "%s%.1f%%%s\n", notice->before, 100 * share, notice->behind);
+                gb_say_line("%s%.1f%%%s", notice->before, 100 * share, notice->behind);
                 return;
             }
         }
@@ -96,9 +96,14 @@ static bool done(void *context, repro_node *node, double seconds, const gb_text 
     repro_record_number(node->folder, "run.json", "wall_s", &took);
     repro_progress_note(&r->progress, node, took);
     repro_process_print_said(said);
+    if (gb_say_get_form() == GB_SAY_JSON && say(r)) {
+        const gb_say_member made[] = {
+            {"label", node->label, 0}, {"folder", node->folder, 0}, {"seconds", NULL, seconds}};
+        gb_say_event("artifact", made, 3);
+    }
     if (r->schedule.jobs > 1 && say(r) && seconds >= .5) {
         repro_progress_text(&r->progress, r->session->jobs, far);
-        fprintf(stderr, "%s: %.0f s (%s)\n", node->label, seconds, far);
+        gb_say_line("%s: %.0f s (%s)", node->label, seconds, far);
     }
     if (say(r))
         print_notices(r, node);
@@ -295,7 +300,7 @@ static bool make_tables(run *r, gb_status *status)
     for (size_t t = 0; ok && t < r->count; t++) {
         r->schedule.jobs = t < r->alone ? 1 : r->session->jobs;
         if (!r->session->entry && say(r))
-            fprintf(stderr, "==== %s\n", r->makings[t].entry->name);
+            gb_say_line("==== %s", r->makings[t].entry->name);
         ok = make_table(r, t, t < r->alone ? t + 1 : r->count, status);
     }
     return ok;

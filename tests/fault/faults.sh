@@ -281,6 +281,7 @@ cross=$(gabbro finetune-cross --init "$encoder" $data --negatives "$bm25" --batc
 for command in "evaluate --model" "encode --model" "mine --model" "finetune --negatives $bm25 --init"; do
     fault 3 "a cross-encoder, ${command%% *}" 'is a cross-encoder.*gabbro rerank reads it' gabbro $command "$cross" $data
 done
+fault 2 "no such form of progress" 'no form "xml"' gabbro store list --progress xml
 fault 2 "a training on no collection" 'the setting collection must be given' gabbro train
 fault 2 "no such development split" 'no split "nowhere"' gabbro finetune --init "$encoder" $data --negatives "$bm25" \
     --dev nowhere
