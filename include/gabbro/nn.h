@@ -376,6 +376,10 @@ void gb_file_tensors_free(gb_file_tensors *list);
  * stay, and so do those of word embeddings behind the folder's. */
 bool gb_model_load(const gb_folder *folder, const gb_params *params, float *values,
                    gb_status *status);
+/* The values that a training starts from: those of gb_params_init where the folder (or NULL) has
+ * none, which alone are drawn, and the folder's. */
+bool gb_model_start(const gb_folder *folder, const gb_params *params, uint64_t seed, float *values,
+                    gb_status *status);
 /* Write a model folder: canonical weights into model.safetensors, all other parameters into
  * gabbro.safetensors. how: pooling and lengths that the folder states. */
 bool gb_model_save(const char *path, const gb_bert_config *config, const gb_params *params,

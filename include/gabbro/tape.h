@@ -106,6 +106,8 @@ uint64_t gb_params_decayed_floats(const gb_params *params); /* of the window tha
 /* Writes initial values into values[gb_params_floats]: N(0, std) by Philox, keyed by seed and
  * parameter name, so that adding a head does not change the encoder. Padding is zero. */
 void gb_params_init(const gb_params *params, uint64_t seed, float *values);
+/* The same of one parameter, without its padding. */
+void gb_param_init(const gb_param *param, uint64_t seed, float *values);
 
 /* ---- the program ---- */
 

@@ -30,6 +30,11 @@ static bool load_part(const gb_folder *folder, const gb_param *param, gb_file_pa
     return ok;
 }
 
+static bool is_stored(const gb_folder *folder, const gb_param *param, const gb_file_part *part)
+{
+    return param->file == GB_FILE_REQUIRED || gb_folder_has(folder, part->name);
+}
+
 bool gb_model_load(const gb_folder *folder, const gb_params *params, float *values,
                    gb_status *status)
 {
@@ -38,12 +43,36 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
         for (uint32_t k = 0; k < gb_param_part_count(param); k++) {
             gb_file_part part;
             gb_param_part(param, k, &part);
-            if ((param->file == GB_FILE_REQUIRED || gb_folder_has(folder, part.name)) &&
-                !load_part(folder, param, part, values, status))
+            if (is_stored(folder, param, &part) && !load_part(folder, param, part, values, status))
                 return false;
         }
     }
     return true;
+}
+
+/* Whether gb_model_load writes all of a parameter. */
+static bool is_whole(const gb_folder *folder, const gb_param *param)
+{
+    uint32_t parts = gb_param_part_count(param);
+    for (uint32_t k = 0; k < parts; k++) {
+        gb_file_part part;
+        gb_param_part(param, k, &part);
+        if (!is_stored(folder, param, &part) || rows_in(folder, &part) < part.rows)
+            return false;
+    }
+    return parts > 0;
+}
+
+bool gb_model_start(const gb_folder *folder, const gb_params *params, uint64_t seed, float *values,
+                    gb_status *status)
+{
+    memset(values, 0, gb_params_floats(params) * sizeof *values);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *param = gb_params_at(params, i);
+        if (!folder || !is_whole(folder, param))
+            gb_param_init(param, seed, values);
+    }
+    return !folder || gb_model_load(folder, params, values, status);
 }
 
 bool gb_model_save(const char *path, const gb_bert_config *config, const gb_params *params,

@@ -410,8 +410,11 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
     if (!ok || !strcmp(command, "efficiency") || !strcmp(command, "mean") ||
         (!strcmp(command, "evaluate") && of_runs))
         ; /* of what was counted already, in no time */
-    else if ((pretrain && !strcmp(kind, "none")) ||
-             (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25")))
+    else if (pretrain && !strcmp(kind, "none"))
+        /* Its weights stand for others, so none are drawn. */
+        ok = repro_argv_add(&argv, status, "--init-std") && repro_argv_add(&argv, status, "0") &&
+             count_host(plan, node, &argv, table, status);
+    else if (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25"))
         ok = count_host(plan, node, &argv, table, status);
     else if (pretrain && repro_argv_option(&argv, "--interleave-with"))
         ok = count_turns(plan, node, &argv, table, status);

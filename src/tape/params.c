@@ -190,20 +190,24 @@ static uint32_t name_stream(const char *name)
     return hash;
 }
 
+void gb_param_init(const gb_param *param, uint64_t seed, float *values)
+{
+    gb_rng rng = gb_rng_make(seed, GB_RNG_INIT, name_stream(param->name), 0);
+    bool drawn = param->init == GB_INIT_NORMAL && param->init_std != 0;
+    for (uint32_t row = 0; row < param->rows; row++) {
+        float *out = values + param->offset + (uint64_t)row * param->ld;
+        for (uint32_t col = 0; col < param->cols; col++) {
+            if (drawn)
+                out[col] = (float)(gb_rng_normal(&rng) * param->init_std);
+            else
+                out[col] = param->init == GB_INIT_ONES;
+        }
+    }
+}
+
 void gb_params_init(const gb_params *params, uint64_t seed, float *values)
 {
     memset(values, 0, params->floats * sizeof *values);
-    for (uint32_t i = 0; i < params->count; i++) {
-        const gb_param *param = &params->items[i];
-        gb_rng rng = gb_rng_make(seed, GB_RNG_INIT, name_stream(param->name), 0);
-        for (uint32_t row = 0; row < param->rows; row++) {
-            float *out = values + param->offset + (uint64_t)row * param->ld;
-            for (uint32_t col = 0; col < param->cols; col++) {
-                if (param->init == GB_INIT_ONES)
-                    out[col] = 1;
-                else if (param->init == GB_INIT_NORMAL)
-                    out[col] = (float)(gb_rng_normal(&rng) * param->init_std);
-            }
-        }
-    }
+    for (uint32_t i = 0; i < params->count; i++)
+        gb_param_init(&params->items[i], seed, values);
 }

@@ -24,6 +24,7 @@ struct gb_pretraining {
     char label[TRAIN_LABEL];                 /* for progress */
     gb_train_params train;                   /* how it is trained */
     gb_training training;                    /* all of it */
+    bool counted;                            /* only counted: values that nobody reads are zeros */
 };
 
 /* ---- opening ---- */
@@ -99,10 +100,9 @@ static bool make_values(gb_pretraining *p, gb_status *status)
 {
     gb_params_freeze(p->model);
     p->values = gb_alloc(gb_params_floats(p->model), sizeof *p->values, status);
-    if (!p->values)
-        return false;
-    gb_params_init(p->model, p->params.seed, p->values);
-    if (p->init.folder && !gb_model_load(p->init.folder, p->model, p->values, status))
+    if (!p->values || (p->counted && !(p->objective && p->objective->prepare)))
+        return p->values != NULL;
+    if (!gb_model_start(p->init.folder, p->model, p->params.seed, p->values, status))
         return false;
     if (p->objective && p->objective->start)
         p->objective->start(p->self, p->init.folder, p->model, p->values);
@@ -121,12 +121,14 @@ static void make_training(gb_pretraining *p)
     p->training = (gb_training){&p->task, &p->train, p->values};
 }
 
-gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_status *status)
+static gb_pretraining *open_pretraining(const gb_pretraining_settings *settings, bool counted,
+                                        gb_status *status)
 {
     gb_pretraining *p = gb_alloc(1, sizeof *p, status);
     if (!p)
         return NULL;
     p->settings = settings;
+    p->counted = counted;
     if (!open_inputs(p, status) || !make_config(p, status) || !make_objective(p, status) ||
         !make_values(p, status)) {
         gb_pretraining_close(p);
@@ -134,6 +136,11 @@ gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_
     }
     make_training(p);
     return p;
+}
+
+gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_status *status)
+{
+    return open_pretraining(settings, false, status);
 }
 
 void gb_pretraining_close(gb_pretraining *p)
@@ -217,7 +224,7 @@ bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, 
     gb_pretraining_settings part = *settings;
     if (part.params.batch > GB_COST_PART)
         part.params.batch = GB_COST_PART;
-    gb_pretraining *p = gb_pretraining_open(&part, status);
+    gb_pretraining *p = open_pretraining(&part, true, status);
     bool ok = p != NULL;
     if (ok && p->objective && p->objective->prepare) {
         gb_device *device = gb_maker_device(maker, status);
