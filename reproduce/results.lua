@@ -36,6 +36,11 @@ local function evaluate_on(set, retriever)
   return mean_of(set, evaluations)
 end
 
+-- main's columns do not name their set.
+local function columns_of(set)
+  return set ~= "main" and set or nil
+end
+
 local function note(fields, retriever)
   fields.seed = here.seed
   fields.model = retriever ~= "bm25" and retriever or ""
@@ -64,18 +69,23 @@ function row(key, retriever, encoder)
   if encoder then row_before(key, encoder) end
 end
 
--- A row of BM25 with options, e.g. "--rm3".
+-- A row of BM25 with options, e.g. "--rm3", on the set at hand.
 function bm25_row(key, ...)
   note_row(key, artifact("evaluate " .. key, "evaluate", "--bm25", "--collection", here.set.collection, {...}, "--depth",
-    settings.search_depth))
+    settings.search_depth), columns_of(here.set.name))
 end
 
--- The same for other sets of the world, a list or one.
+-- BM25 with the frequencies of words that an encoder gives once it has learned DeepCT's weights.
+function deepct_row(key, encoder)
+  bm25_row(key, "--term-weights", deepct(encoder), "--k1", "10", "--b", "0.9")
+end
+
+-- A row on other sets of the world, a list or one.
 function row_on(names, key, retriever, encoder)
   local before = here.set.name
   for name in each(names) do
-    note({row = key, evaluation = evaluate_on(name, retriever), set = name}, retriever)
-    if encoder then row_before(key, encoder, name) end
+    note({row = key, evaluation = evaluate_on(name, retriever), set = columns_of(name)}, retriever)
+    if encoder then row_before(key, encoder, columns_of(name)) end
   end
   use(before)
 end

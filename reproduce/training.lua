@@ -167,7 +167,7 @@ function bm25_negatives()
   return here.set.bm25
 end
 
--- how: epochs, queries, batch, rate, the command, a label and
+-- how: epochs, queries, batch, rate, negatives per query, the command, a label and
 -- options where they are others than the scale's.
 function finetune_as(how, encoder, run_of, other_run)
   local schedule = setting "finetune_schedule"
@@ -176,8 +176,9 @@ function finetune_as(how, encoder, run_of, other_run)
   return artifact(with_seed(label), command, "--init", encoder, "--tokens", here.tokens, "--collection", here.set.collection,
     option("--negatives", run_of), option("--negatives", other_run), "--epochs",
     how.epochs or own_setting(here.set.key, "finetune_epochs"), "--train-queries", how.queries or settings.finetune_train_queries,
-    "--batch", how.batch or settings.finetune_batch_queries, "--negatives-per-query", settings.finetune_negatives_per_query,
-    "--depth", how.depth or settings.finetune_negative_depth, "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
+    "--batch", how.batch or settings.finetune_batch_queries, "--negatives-per-query",
+    how.negatives or settings.finetune_negatives_per_query, "--depth", how.depth or settings.finetune_negative_depth,
+    "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
     settings.finetune_weight_decay, "--warmup", setting("finetune_warmup_ratio") or settings.warmup_ratio, "--dropout",
     settings.dropout, schedule and {"--schedule", schedule, "--final-rate", settings.finetune_final_rate} or {}, "--seed",
     here.seed, how.options or {}, option("--micro-batch", setting(how.micro_batch or "finetune_micro_batch")), run.ranks, run.shards)
@@ -253,12 +254,12 @@ function splade_doc(encoder, ...)
   return splade(encoder, "--query-tokens", ...)
 end
 
--- Words of the passages at hand with DeepCT's weights, for bm25_row(KEY, "--term-weights", WORDS, "--k1", 10, "--b", .9).
--- how: steps, batch and rate
-function deepct(encoder, how)
+-- Words of the passages at hand with DeepCT's weights.
+function deepct(encoder)
   local model = artifact(with_seed "deepct", "pretrain", "deepct", "--init", encoder, "--collection", here.set.collection,
-    "--tokens", here.tokens, "--vocabulary", here.vocabulary, "--steps", how.steps, "--batch", how.batch, "--learning-rate",
-    how.rate, "--dropout", settings.dropout, "--warmup", settings.warmup_ratio, "--seed", here.seed)
+    "--tokens", here.tokens, "--vocabulary", here.vocabulary, "--steps", settings.deepct_steps, "--batch",
+    settings.deepct_batch_passages, "--learning-rate", settings.deepct_learning_rate, "--dropout", settings.dropout, "--warmup",
+    settings.warmup_ratio, "--seed", here.seed)
   return artifact(with_seed "weigh words", "weigh-words", "--model", model, "--collection", here.set.collection, "--tokens",
     here.tokens)
 end
@@ -275,9 +276,17 @@ end
 
 -- ---- retrievers as other papers train them -------------------------------------------------------
 
--- DPR: queries have an encoder of their own.
+-- Queries have an encoder of their own. Each of the two sees half of what a shared one sees, so there are twice
+-- the epochs.
+local function two_towers(encoder, how, ...)
+  how.epochs = 2 * own_setting(here.set.key, "finetune_epochs")
+  how.options = {"--two-towers", how.options or {}}
+  return finetune_as(how, encoder, ...)
+end
+
+-- DPR: two towers.
 function dpr(encoder)
-  return finetune_as({options = {"--two-towers"}}, encoder, here.set.bm25)
+  return two_towers(encoder, {}, here.set.bm25)
 end
 
 -- ANCE: goes on in rounds, each with pairs of positives and of negatives that it mines itself.
@@ -304,9 +313,12 @@ function adore(retriever, depth)
     "lambdarank"}}, retriever)
 end
 
--- NPRINC: two towers and negatives of four kinds, in the batch, random, of BM25 and of a first retriever.
-function nprinc(encoder, random)
-  return finetune_as({options = {"--two-towers", "--random-negatives", random}}, encoder, mine(dpr(encoder)), here.set.bm25)
+-- NPRINC: two towers and negatives of four kinds, in the batch, random, of BM25 and of a first retriever; of
+-- the last two as many together as random ones.
+function nprinc(encoder)
+  local number = settings.finetune_negatives_per_query
+  return two_towers(encoder, {negatives = 2 * number, options = {"--random-negatives", number}}, mine(dpr(encoder)),
+    here.set.bm25)
 end
 
 -- TAS-B: batches of one cluster of queries, by the vectors of a first retriever; a teacher's margins, by which negatives
@@ -337,4 +349,17 @@ end
 -- Learns a teacher's scores of the positives and negatives: a run of them, e.g. of rerank --judged train.
 function distil(loss, encoder, teacher, negatives, ...)
   return finetune_as({options = {"--loss", loss, "--teacher", teacher, ...}}, encoder, negatives or here.set.bm25)
+end
+
+-- A retriever of another paper, trained from an encoder as that paper trains it.
+function other_retriever(name, encoder)
+  if name == "dpr" then return dpr(encoder) end
+  if name == "ance" then return ance(encoder, settings.ance_rounds) end
+  if name == "nprinc" then return nprinc(encoder) end
+  if name == "pair" then return passage_centred(encoder) end
+  if name == "colbert" then return late_interaction("tokens", encoder) end
+  if name == "coil" then return late_interaction("coil", encoder) end
+  if name == "adore-star" then return adore(star(encoder), settings.adore_depth) end
+  if name == "splade" then return splade(encoder) end
+  error("there is no retriever " .. name, 2)
 end

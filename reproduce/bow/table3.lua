@@ -5,9 +5,18 @@
 settings.passage_tokens = settings.long_passage_tokens
 for seed in seeds() do
   use "main"
+  bm25_negatives()
   row("bm25", "bm25")
   row_on({"nq", "triviaqa"}, "bm25", "bm25")
   local mlm = begin_seed(general_set)
+  row("splade", other_retriever("splade", mlm), mlm)
+  for system in each("dpr", "ance") do
+    for set in each("main", "nq", "triviaqa") do
+      use(set)
+      bm25_negatives()
+      row_on(set, system, other_retriever(system, mlm), mlm)
+    end
+  end
   for system in each("seed", "condenser", "cocondenser", "simlm", "enhanced", "bow") do
     local context = system == "cocondenser" and "span" or "none"
     use "main"

@@ -8,7 +8,8 @@ bm25_negatives()
 
 for seed in seeds() do
   row("bm25", "bm25")
-  begin_seed(general_set)
+  bm25_row("bm25-rm3", "--rm3")
+  deepct_row("deepct", begin_seed(general_set))
   for task in each("bert", "ict", "prop", "bprop", "seed", "costa") do
     local encoder = costa_encoder(task)
     local first, second = costa_retrievers(encoder)

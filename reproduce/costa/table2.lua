@@ -8,7 +8,11 @@ bm25_negatives()
 
 for seed in seeds() do
   row_on("documents", "bm25", "bm25")
-  begin_seed(general_set)
+  local bert = begin_seed(general_set)
+  use "documents"
+  bm25_row("bm25-rm3", "--rm3")
+  deepct_row("deepct", bert)
+  use "main"
   for task in each("bert", "ict", "prop", "bprop", "seed", "costa") do
     local encoder = costa_encoder(task)
     local _, model = costa_retrievers(encoder)

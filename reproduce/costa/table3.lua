@@ -6,7 +6,10 @@ use "main"
 bm25_negatives()
 
 for seed in seeds() do
-  begin_seed(general_set)
+  local mlm = begin_seed(general_set)
+  for system in each("ance", "adore-star") do
+    row(system, other_retriever(system, mlm), mlm)
+  end
   local encoder = costa_encoder "costa"
   local _, second = costa_retrievers(encoder)
   row("costa-r2", second, encoder)

@@ -30,4 +30,8 @@ for seed in seeds() do
       row(name, second, encoder)
     end)
   end
+  on_request(function() deepct_row("deepct", mlm) end)
+  for name in each("nprinc", "ance", "coil", "colbert", "pair") do
+    on_request(function() row(name, other_retriever(name, mlm), mlm) end)
+  end
 end
