@@ -208,16 +208,18 @@ function rerank(cross, of, ...)
     here.tokens, {...}, run.ranks)
 end
 
--- Its scores of the passages of a run over the training queries and of their positives, for finetune's
--- --scores and for distillation.
-function teacher_scores(cross, of)
-  return rerank(cross, of, "--judged", "train", "--depth", settings.finetune_negative_depth)
+-- A retriever's run over the training queries. Over ranks, which changes no result.
+function mine(retriever, depth)
+  return artifact(with_seed "mine", "mine", "--model", retriever, "--collection", here.set.collection, "--tokens", here.tokens,
+    "--split", "train", "--depth", depth or settings.finetune_negative_depth, run.ranks)
 end
 
--- A retriever's run over the training queries. Over ranks, which changes no result.
-function mine(retriever)
-  return artifact(with_seed "mine", "mine", "--model", retriever, "--collection", here.set.collection, "--tokens", here.tokens,
-    "--split", "train", "--depth", settings.finetune_negative_depth, run.ranks)
+-- A teacher's scores of passages for the training queries, for finetune's --scores and --teacher. The setting teacher is cross,
+-- a cross-encoder that scores what a run (of) has and the positives, or tokens: late interaction, which scores
+-- what it finds first, much deeper than negatives are drawn.
+function teacher_scores(encoder, of)
+  if settings.teacher == "tokens" then return mine(late_interaction("tokens", encoder), settings.teacher_depth) end
+  return rerank(cross_encoder(encoder), of, "--judged", "train", "--depth", settings.finetune_negative_depth)
 end
 
 -- The first retriever learns from BM25's negatives, the second from the mistakes of the first. Both
@@ -326,8 +328,8 @@ end
 function topics(encoder, clusters, teacher, bins)
   local vectors = artifact(with_seed "vectors of the training queries", "encode", "--model", finetune(encoder), "--collection",
     here.set.collection, "--tokens", here.tokens, "--split", "train")
-  return finetune_as({options = {"--loss", "margin-mse", "--in-batch-weight", .75, "--teacher", teacher, "--query-vectors",
-    vectors, "--clusters", clusters, option("--margin-bins", bins)}}, encoder, here.set.bm25)
+  return finetune_as({options = {"--loss", "margin-mse", "--in-batch-weight", "0.75", "--teacher", teacher, "--query-vectors",
+    vectors, "--clusters", clusters, option("--margin-bins", bins), "--drop-unscored"}}, encoder, here.set.bm25)
 end
 
 -- TCT-ColBERT: a late-interaction model (of late_interaction("tokens", ...)) teaches a dense one over all passages of the
@@ -336,7 +338,7 @@ function tct(encoder, teacher)
   local of = {"--model", teacher, "--collection", here.set.collection, "--tokens", here.tokens}
   local queries = artifact(with_seed "teacher's vectors of the training queries", "encode", of, "--split", "train")
   local passages = artifact(with_seed "teacher's vectors of the passages", "encode", of)
-  return finetune_as({options = {"--loss", "kl", "--all-passages", "--teacher-temperature", .25, "--teacher-queries", queries,
+  return finetune_as({options = {"--loss", "kl", "--all-passages", "--teacher-temperature", "0.25", "--teacher-queries", queries,
     "--teacher-passages", passages}}, encoder, here.set.bm25)
 end
 
@@ -346,7 +348,14 @@ function passage_centred(encoder)
   return finetune(first)
 end
 
--- Learns a teacher's scores of the positives and negatives: a run of them, e.g. of rerank --judged train.
+-- RocketQA, without its labels of more queries: the second retriever's negatives are mined, less those that a teacher takes
+-- for relevant, scores like the positive's or larger ones.
+function denoised(encoder)
+  local mined = mine(finetune(encoder))
+  return finetune_as({options = {"--scores", teacher_scores(encoder, mined), "--margin", 0}}, encoder, mined)
+end
+
+-- Learns a teacher's scores of the positives and negatives: a run of them, e.g. of teacher_scores.
 function distil(loss, encoder, teacher, negatives, ...)
   return finetune_as({options = {"--loss", loss, "--teacher", teacher, ...}}, encoder, negatives or here.set.bm25)
 end
@@ -361,5 +370,10 @@ function other_retriever(name, encoder)
   if name == "coil" then return late_interaction("coil", encoder) end
   if name == "adore-star" then return adore(star(encoder), settings.adore_depth) end
   if name == "splade" then return splade(encoder) end
+  if name == "tct-colbert" then return tct(encoder, late_interaction("tokens", encoder)) end
+  if name == "tas-b" then
+    return topics(encoder, settings.tasb_clusters, teacher_scores(encoder, here.set.bm25), settings.tasb_margin_bins)
+  end
+  if name == "rocketqa" then return denoised(encoder) end
   error("there is no retriever " .. name, 2)
 end

@@ -10,7 +10,7 @@ for seed in seeds() do
   row_on({"nq", "triviaqa"}, "bm25", "bm25")
   local mlm = begin_seed(general_set)
   row("splade", other_retriever("splade", mlm), mlm)
-  for system in each("dpr", "ance") do
+  for system in each("dpr", "ance", "rocketqa") do
     for set in each("main", "nq", "triviaqa") do
       use(set)
       bm25_negatives()

@@ -7,7 +7,7 @@ bm25_negatives()
 
 for seed in seeds() do
   local mlm = begin_seed(general_set)
-  for system in each("ance", "adore-star") do
+  for system in each("ance", "tct-colbert", "tas-b", "adore-star", "rocketqa") do
     row(system, other_retriever(system, mlm), mlm)
   end
   local encoder = costa_encoder "costa"
