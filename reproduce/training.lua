@@ -328,8 +328,9 @@ end
 function topics(encoder, clusters, teacher, bins)
   local vectors = artifact(with_seed "vectors of the training queries", "encode", "--model", finetune(encoder), "--collection",
     here.set.collection, "--tokens", here.tokens, "--split", "train")
-  return finetune_as({options = {"--loss", "margin-mse", "--in-batch-weight", "0.75", "--teacher", teacher, "--query-vectors",
-    vectors, "--clusters", clusters, option("--margin-bins", bins), "--drop-unscored"}}, encoder, here.set.bm25)
+  return finetune_as({epochs = own_setting("tasb", "finetune_epochs"), options = {"--loss", "margin-mse", "--in-batch-weight",
+    "0.75", "--teacher", teacher, "--query-vectors", vectors, "--clusters", clusters, option("--margin-bins", bins),
+    "--drop-unscored"}}, encoder, here.set.bm25)
 end
 
 -- TCT-ColBERT: a late-interaction model (of late_interaction("tokens", ...)) teaches a dense one over all passages of the
