@@ -57,6 +57,7 @@ typedef struct gb_late_encoder_params {
     const gb_late *late;     /* what is on top of it */
     const gb_params *params; /* parameters of both */
     const float *values;     /* their values */
+    gb_state *state;         /* values on the device, for several encoders; NULL: its own */
     gb_late_side side;       /* which texts are encoded */
 } gb_late_encoder_params;
 

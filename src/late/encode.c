@@ -172,6 +172,7 @@ gb_late_encoder *gb_late_encoder_create(const gb_late_encoder_params *params, gb
         return NULL;
     e->how = *params;
     const gb_executable_params program = {.name = "encode tokens",
+                                          .state = params->state,
                                           .device = params->device,
                                           .params = params->params,
                                           .values = params->values,

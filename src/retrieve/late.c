@@ -75,13 +75,17 @@ bool retrieve_late_tags(const gb_retriever *r, gb_late_side side, const gb_encod
 
 gb_late_encoder *retrieve_late_encoder(const gb_retriever *r, gb_late_side side, gb_status *status)
 {
+    gb_late_encoder **encoder = &r->programs->late_texts[side];
+    gb_state *state = *encoder ? NULL : retrieve_state(r, status);
     const gb_late_encoder_params params = {.device = r->how.device,
                                            .bert = &r->bert,
                                            .late = &r->late.head,
                                            .params = r->params,
-                                           .values = r->values,
+                                           .state = state,
                                            .side = side};
-    return gb_late_encoder_create(&params, status);
+    if (state)
+        *encoder = gb_late_encoder_create(&params, status);
+    return *encoder;
 }
 
 /* What a part is made of. */
@@ -125,10 +129,10 @@ bool retrieve_late_write(const gb_retriever *r, gb_late_side side, const gb_enco
                    &part.count);
     e.texts.first += part.at;
     part.starts = e.starts = starts + part.at;
+    gb_padding before = e.encoder ? gb_late_encoder_padding(e.encoder) : (gb_padding){0};
     bool ok =
         e.encoder && retrieve_write_part(&part, status) && retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
-        *padding = gb_late_encoder_padding(e.encoder);
-    gb_late_encoder_destroy(e.encoder);
+        *padding = retrieve_padding_since(gb_late_encoder_padding(e.encoder), before);
     return ok;
 }

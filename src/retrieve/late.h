@@ -12,7 +12,7 @@ void retrieve_late_close(retrieve_late *late);
 /* Starts [count + 1] of texts, from 0; NULL on failure, also where 32 bits do not number all. */
 uint32_t *retrieve_late_starts(const gb_retriever *r, gb_late_side side,
                                const gb_encode_rows *texts, gb_status *status);
-/* The program that encodes the texts of a side. */
+/* The program that encodes the texts of a side: the retriever's. */
 gb_late_encoder *retrieve_late_encoder(const gb_retriever *r, gb_late_side side, gb_status *status);
 /* gb_retriever_write of tokens, of texts with their starts; whole: path of the vectors of [CLS],
  * which COIL has. */

@@ -147,7 +147,6 @@ bool retrieve_late_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t
     }
     ok = ok && exchange(r->how.ranks, queries->count, k, &found, status) &&
          retrieve_add_lists(queries, k, &found, run, status);
-    gb_late_encoder_destroy(encoder);
     free(found.rows);
     free(found.scores);
     return ok;

@@ -55,8 +55,9 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
     if (!r)
         return NULL;
     r->how = *params;
-    if (!open_model(r, status) || (r->sentence.query_tokens && !read_query_weights(r, status)) ||
-        !open_queries(r, status)) {
+    r->programs = gb_alloc(1, sizeof *r->programs, status);
+    if (!r->programs || !open_model(r, status) ||
+        (r->sentence.query_tokens && !read_query_weights(r, status)) || !open_queries(r, status)) {
         gb_retriever_close(r);
         return NULL;
     }
@@ -64,11 +65,23 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
     return r;
 }
 
+static void close_programs(retrieve_programs *programs)
+{
+    for (int i = 0; programs && i < 2; i++) {
+        gb_encoder_destroy(programs->texts[i]);
+        gb_late_encoder_destroy(programs->late_texts[i]);
+    }
+    if (programs)
+        gb_state_destroy(programs->state);
+    free(programs);
+}
+
 void gb_retriever_close(gb_retriever *r)
 {
     if (!r)
         return;
     gb_retriever_close(r->queries);
+    close_programs(r->programs);
     gb_tokens_close(&r->tokens);
     if (r->params)
         gb_bert_free(&r->bert);
@@ -111,19 +124,42 @@ gb_special_ids gb_retriever_specials(const gb_retriever *r)
 
 /* ---- vectors ---- */
 
+gb_state *retrieve_state(const gb_retriever *r, gb_status *status)
+{
+    gb_state **state = &r->programs->state;
+    if (*state)
+        return *state;
+    *state = gb_state_create(r->how.device, r->params, false, status);
+    if (*state && !gb_state_write(*state, GB_ARENA_PARAMS, r->values, status)) {
+        gb_state_destroy(*state);
+        *state = NULL;
+    }
+    return *state;
+}
+
 gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status *status)
 {
-    if (kind == GB_TEXT_QUERY && r->queries)
+    bool query = kind == GB_TEXT_QUERY;
+    if (query && r->queries)
         return retrieve_encoder(r->queries, kind, status);
+    gb_encoder **encoder = &r->programs->texts[query];
+    gb_state *state = *encoder ? NULL : retrieve_state(r, status);
     const gb_encoder_params params = {.device = r->how.device,
                                       .bert = &r->bert,
                                       .params = r->params,
-                                      .values = r->values,
+                                      .state = state,
                                       .sentence = r->sentence,
                                       .specials = r->specials,
-                                      .max_length = kind == GB_TEXT_QUERY ? r->tokens.max_query
-                                                                          : r->tokens.max_passage};
-    return gb_encoder_create(&params, status);
+                                      .max_length =
+                                          query ? r->tokens.max_query : r->tokens.max_passage};
+    if (state)
+        *encoder = gb_encoder_create(&params, status);
+    return *encoder;
+}
+
+gb_padding retrieve_padding_since(gb_padding now, gb_padding before)
+{
+    return (gb_padding){now.used - before.used, now.computed - before.computed};
 }
 
 bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
@@ -136,9 +172,7 @@ bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_enco
                        "a %s model has no vector of a text",
                        gb_late_kind_name(r->late.settings.kind));
     gb_encoder *encoder = retrieve_encoder(r, kind, status);
-    bool ok = encoder && gb_encoder_run(encoder, texts, vectors, status);
-    gb_encoder_destroy(encoder);
-    return ok;
+    return encoder && gb_encoder_run(encoder, texts, vectors, status);
 }
 
 bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status)
@@ -178,11 +212,11 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
                    &part.count);
     e.texts.first += part.at;
+    gb_padding before = e.encoder ? gb_encoder_padding(e.encoder) : (gb_padding){0};
     bool ok =
         e.encoder && retrieve_write_part(&part, status) && retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
-        *padding = gb_encoder_padding(e.encoder);
-    gb_encoder_destroy(e.encoder);
+        *padding = retrieve_padding_since(gb_encoder_padding(e.encoder), before);
     return ok;
 }
 

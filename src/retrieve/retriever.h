@@ -16,6 +16,13 @@ typedef struct retrieve_late {
     gb_npy *whole;             /* of COIL, otherwise NULL */
 } retrieve_late;
 
+/* What encodes on the device. All of it is made when it is first asked for, and stays. */
+typedef struct retrieve_programs {
+    gb_state *state;                /* parameters on the device */
+    gb_encoder *texts[2];           /* of passages, of queries */
+    gb_late_encoder *late_texts[2]; /* by gb_late_side; where vectors are of tokens */
+} retrieve_programs;
+
 struct gb_retriever {
     gb_retriever_params how;       /* as opened */
     gb_model_input model;          /* the retriever */
@@ -30,6 +37,7 @@ struct gb_retriever {
     float *query_weights;          /* [vocabulary] of a query's tokens, where it is made of them */
     char *sparse_index;            /* path of the index of sparse vectors, or NULL */
     retrieve_late late;            /* where vectors are of tokens */
+    retrieve_programs *programs;   /* what encodes */
 };
 
 static inline bool retrieve_is_late(const gb_retriever *r)
@@ -40,6 +48,11 @@ static inline bool retrieve_is_late(const gb_retriever *r)
 bool retrieve_add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found *found,
                         gb_run *run, gb_status *status);
 
+/* The parameters on the device, and the program that encodes the texts of a kind: the retriever's,
+ * the same at each call. NULL on failure. */
+gb_state *retrieve_state(const gb_retriever *retriever, gb_status *status);
 gb_encoder *retrieve_encoder(const gb_retriever *retriever, gb_text_kind kind, gb_status *status);
+/* What of a padding came after an earlier one. */
+gb_padding retrieve_padding_since(gb_padding now, gb_padding before);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct sparse_term {
 
 /* What makes the vectors of texts. */
 typedef struct sparse_source {
-    gb_encoder *encoder;     /* gives the weights of all terms, or NULL */
+    gb_encoder *encoder;     /* gives the weights of all terms, or NULL; the retriever's */
     const float *weights;    /* without an encoder: [vocabulary] of a text's tokens */
     gb_special_ids specials; /* which count as no tokens of a text */
     uint32_t max_length;     /* tokens of a text, specials included */
@@ -27,7 +27,7 @@ typedef bool sparse_take_fn(void *ctx, uint32_t text, const sparse_term *terms, 
 /* Gives the vectors of texts, from 0 on. */
 bool retrieve_sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,
                           void *ctx, gb_status *status);
-void retrieve_sparse_source_free(sparse_source *source); /* scratch and encoder */
+void retrieve_sparse_source_free(sparse_source *source); /* scratch */
 
 /* A file of sparse vectors: "GABTERMS", u32 version, u32 number of terms; then of each text u32
  * count and so many sparse_term. Writes those of texts, and goes on where `journal` says that an

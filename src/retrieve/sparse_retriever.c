@@ -43,11 +43,15 @@ bool retrieve_sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_en
     own.first += first;
     char *path = file_of(file->path, gb_ranks_rank(ranks), status);
     const gb_vector_file own_file = {.path = path, .journal = file->journal};
-    bool ok = path && open_source(r, kind, &source, status) &&
-              retrieve_sparse_file_write(&own_file, &own, gb_retriever_width(r), &source, status) &&
-              retrieve_wait_for_ranks(ranks, status);
+    bool ok = path && open_source(r, kind, &source, status);
+    gb_padding before = source.encoder ? gb_encoder_padding(source.encoder) : (gb_padding){0};
+    ok = ok &&
+         retrieve_sparse_file_write(&own_file, &own, gb_retriever_width(r), &source, status) &&
+         retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
-        *padding = source.encoder ? gb_encoder_padding(source.encoder) : (gb_padding){0};
+        *padding = source.encoder
+                       ? retrieve_padding_since(gb_encoder_padding(source.encoder), before)
+                       : (gb_padding){0};
     retrieve_sparse_source_free(&source);
     free(path);
     return ok;

@@ -94,7 +94,6 @@ bool retrieve_sparse_each(sparse_source *source, const gb_encode_rows *texts, sp
 
 void retrieve_sparse_source_free(sparse_source *source)
 {
-    gb_encoder_destroy(source->encoder);
     free(source->terms);
     *source = (sparse_source){0};
 }
