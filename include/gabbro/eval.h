@@ -419,7 +419,8 @@ bool gb_judge_run(const gb_judge_params *params, FILE *out, gb_status *status);
 
 /* What the measures of a split depend on besides its run. */
 typedef struct gb_split_params {
-    const gb_collection *collection; /* collection of the split */
+    const gb_collection *collection; /* collection of the split; NULL: it is not known, nor are
+                                        values of a random order */
     const gb_run_names *names;       /* names of the collection */
     const gb_answers *answers;       /* answers of the collection, or NULL */
     uint32_t depth;                  /* passages of a query that are measured */

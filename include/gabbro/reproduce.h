@@ -12,6 +12,8 @@ typedef enum gb_reproduce_action {
     GB_REPRODUCE_LIST,    /* print which tables there are */
     GB_REPRODUCE_PLAN,    /* print what tables will cost on this machine */
     GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row came from */
+    GB_REPRODUCE_NEW,     /* write the skeleton of another paper, named `table` */
+    GB_REPRODUCE_JUDGE,   /* judge runs and models that are there as a table */
     GB_REPRODUCE_TRAIN,   /* train a retriever on the collection that the settings name */
 } gb_reproduce_action;
 
@@ -39,6 +41,8 @@ typedef struct gb_reproduce_params {
     const char *devices;         /* their devices in turn */
     uint32_t gradient_shards;    /* of a batch */
     uint32_t simulate_ranks;     /* ranks that one process stands for */
+    const char *paper;           /* folder of another paper, see GB_REPRODUCE_NEW */
+    const char *runs;            /* folder of what is judged */
     const char *out;             /* folder of the results */
     const char *report;          /* folder of a static site */
     uint32_t jobs;               /* most processes at a time; 0: as many as suit the device */

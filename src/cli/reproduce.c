@@ -6,23 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char usual_scale[] = "mini";
+
 /* What the words that are no options ask for. */
 static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb_status *status)
 {
-    static const char *const actions[] = {"", "list", "plan", "explain"};
-    static const size_t least[] = {1, 1, 1, 3}, most[] = {1, 1, 2, 3}; /* words of each */
-    int action = GB_REPRODUCE_EXPLAIN;
+    static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge"};
+    static const size_t least[] = {1, 1, 1, 3, 2, 2},
+                        most[] = {1, 1, 2, 3, 2, 2}; /* words of each */
+    int action = GB_REPRODUCE_JUDGE;
     while (action > 0 && strcmp(words->items[0], actions[action]) != 0)
         action--;
     size_t first = action != GB_REPRODUCE_TABLE;
     if (words->count < least[action])
-        return gb_fail(status, GB_USAGE, NULL, NULL,
-                       "explain needs a table and a row, e.g. reproduce explain table1 bm25");
+        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs %s", actions[action],
+                       action == GB_REPRODUCE_EXPLAIN
+                           ? "a table and a row, e.g. reproduce explain table1 bm25"
+                       : action == GB_REPRODUCE_NEW ? "a name, e.g. reproduce new retromae"
+                                                    : "a table, and --runs DIR");
     if (words->count > most[action])
         return gb_fail(status, GB_USAGE, NULL, "see --help", "unexpected \"%.60s\"",
                        words->items[most[action]]);
     params->action = (gb_reproduce_action)action;
     params->table = words->count > first ? words->items[first] : "all";
+    if (action == GB_REPRODUCE_JUDGE && params->scale == usual_scale)
+        params->scale = "paper"; /* where published values that are quoted count */
     params->row = words->count > 2 ? words->items[2] : NULL;
     return true;
 }
@@ -62,6 +70,9 @@ static const gb_option from[] = {
     {"generator", GB_OPTION_TEXT, PLACE(generator), 0, "G",
      "queries by G in the place of the collection's and of the stand-ins' (qac, llm): the folder "
      "of a T5 or LLaMA, or trained (on the training queries, here)"},
+    {"paper", GB_OPTION_TEXT, PLACE(paper), 0, "DIR", "of the paper in this folder, see new"},
+    {"runs", GB_OPTION_TEXT, PLACE(runs), 0, "DIR",
+     "what judge measures: ROW/ or ROW/SEED/ with SPLIT.trec or a model, and qrels/SPLIT.tsv"},
     {"data", GB_OPTION_TEXT, PLACE(data), 0, "DIR",
      "public collections and models, of other scales (default $GABBRO_DATA, else data)"},
     {"store", GB_OPTION_TEXT, PLACE(store), 0, "DIR",
@@ -90,23 +101,11 @@ static const gb_option machines[] = {
     {"profile", GB_OPTION_FLAG, PLACE(profile), 0, NULL, "a table of kernel times a command"},
     {0}};
 
-static bool parse(int argc, char **argv, gb_reproduce_params *p, gb_words *words, int *code)
-{
-    const gb_option_table tables[] = {
-        {NULL, what, p}, {"What it is made from", from, p}, {"Machines", machines, p}, {0}};
-    gb_status status = {0};
-    gb_parsed parsed = gb_command_parse(&gb_cli_reproduce, tables, argc, argv, words, &status);
-    if (parsed == GB_PARSED_RUN && read_operands(p, words, &status))
-        return true;
-    *code = parsed == GB_PARSED_HELP ? GB_OK : gb_command_end(&status);
-    return false;
-}
-
 static int run(const gb_call *call)
 {
     static char help[] = "--help";
     char *alone[] = {call->argv[0], help, NULL};
-    gb_reproduce_params p = {.scale = "mini",
+    gb_reproduce_params p = {.scale = usual_scale,
                              .seed = 42,
                              .seeds = GB_OPEN,
                              .ranks = GB_OPEN,
@@ -117,11 +116,14 @@ static int run(const gb_call *call)
                              .config = call->config};
     gb_status status = {0};
     gb_words words = {0};
-    int code;
-    bool none = call->argc < 2;
-    if (!parse(none ? 2 : call->argc, none ? alone : call->argv, &p, &words, &code))
-        return code;
-    bool ok = gb_reproduce(&p, &status);
+    const gb_option_table tables[] = {
+        {NULL, what, &p}, {"What it is made from", from, &p}, {"Machines", machines, &p}, {0}};
+    gb_parsed parsed = gb_command_parse(&gb_cli_reproduce, tables, call->argc < 2 ? 2 : call->argc,
+                                        call->argc < 2 ? alone : call->argv, &words, &status);
+    if (parsed == GB_PARSED_HELP)
+        return GB_OK;
+    bool ok =
+        parsed == GB_PARSED_RUN && read_operands(&p, &words, &status) && gb_reproduce(&p, &status);
     /* Without a text a process that was run has said it. */
     return ok || !*status.what ? (int)status.code : gb_command_end(&status);
 }
@@ -130,7 +132,7 @@ const gb_command gb_cli_reproduce = {
     .name = "reproduce",
     .summary = "make a table of a paper, from its recipe to its report",
     .usage = "TABLE [options]",
-    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE ROW",
+    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE ROW | new PAPER | judge TABLE",
     .needs = "a table, e.g. table1 (see: gabbro reproduce list)",
     .operands_min = 1,
     .operands_max = 3,
@@ -139,7 +141,10 @@ const gb_command gb_cli_reproduce = {
         " reproduce TABLE               make a table: qac/table1, or an alias such as table1\n"
         " reproduce all                 make every table; then a line for each paper\n"
         " reproduce plan [TABLE]        what it will cost here, from a short measurement\n"
-        " reproduce explain TABLE ROW   where a row's numbers came from, down to the settings\n\n"
+        " reproduce explain TABLE ROW   where a row's numbers came from, down to the settings\n"
+        " reproduce new PAPER           a folder to fill in for another paper, for --paper\n"
+        " reproduce judge TABLE         the table of --runs: run files or models, nothing "
+        "trained\n\n"
         "Under the name reproduce the program does the same. Interrupted (status 75) or killed, "
         "it goes on where it stopped when the same command is given again.",
     .run = run};

@@ -80,7 +80,8 @@ static bool measure(const sheet *of, const gb_run *run, const gb_split_params *p
     how.complete = true;
     how.drop_identical = params->drop_identical;
     how.depth = params->depth;
-    if (of->form != FORM_ANSWERS) /* which passages hold an answer is known of ranked ones alone */
+    if (of->form != FORM_ANSWERS &&
+        params->collection) /* which passages hold an answer is known of ranked ones alone */
         how.passages = params->collection->passages;
     bool ok = true;
     for (size_t c = 0; ok && c < COLUMNS; c++)
@@ -123,7 +124,8 @@ static bool measure_judged(const gb_split *split, const gb_run *run, const gb_sp
     int32_t highest = 0;
     for (size_t i = 0; i < split->qrels.count; i++)
         highest = split->qrels.rows[i].grade > highest ? split->qrels.rows[i].grade : highest;
-    log_left_out(params->collection, split->name);
+    if (params->collection)
+        log_left_out(params->collection, split->name);
     bool ok = true;
     for (int32_t level = 1; ok && level <= (highest > 1 ? 2 : 1); level++)
         for (form how = FORM_MSMARCO; ok && how <= FORM_TREC; how++)

@@ -148,7 +148,8 @@ static bool has_recipe(const glob_t *found, const char *name)
     return false;
 }
 
-bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, gb_status *status)
+bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, const char *paper,
+                        gb_status *status)
 {
     *catalog = (repro_catalog){.arena = gb_arena_create(1 << 14, status)};
     char *shared = gb_installed_file("reproduce/sets.lua");
@@ -158,7 +159,8 @@ bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, gb_statu
         return gb_fail(status, GB_DATA, "reproduce/sets.lua", "install gabbro again",
                        "the recipes that came with the program are missing");
     *strrchr(shared, '/') = '\0';
-    char *pattern = gb_format(status, "%s/*/*.lua", shared);
+    char *pattern = paper ? gb_format(status, "%s/reproduce/*/*.lua", paper)
+                          : gb_format(status, "%s/*/*.lua", shared);
     glob_t found = {0};
     bool ok = pattern && read_published(catalog, tables_dir, status);
     if (ok && glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)

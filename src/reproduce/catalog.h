@@ -20,8 +20,10 @@ typedef struct repro_catalog {
     size_t count;         /* of them */
     size_t capacity;      /* allocated */
 } repro_catalog;
-/* tables_dir: gb_tables_find. Free with repro_catalog_free, also on failure. */
-bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, gb_status *status);
+/* tables_dir: gb_tables_find; paper: folder of another paper, whose recipes alone are read, or
+ * NULL. Free with repro_catalog_free, also on failure. */
+bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, const char *paper,
+                        gb_status *status);
 void repro_catalog_free(repro_catalog *catalog);
 /* By name or alias; GB_USAGE where there is none. */
 const repro_entry *repro_catalog_find(const repro_catalog *catalog, const char *name,

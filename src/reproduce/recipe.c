@@ -144,11 +144,13 @@ bool repro_recipe_run_scripts(const repro_recipe_params *params, const repro_scr
     return ok;
 }
 
-/* A file of the recipes, "sets.lua" or "qac/table1.lua". */
-static bool read_script(const char *file, repro_script *script, char name[160], gb_status *status)
+/* A file of the recipes, "sets.lua" or "qac/table1.lua"; of a paper that came without them, in its
+ * folder. */
+static bool read_script(const char *paper, const char *file, repro_script *script, char name[160],
+                        gb_status *status)
 {
     snprintf(name, 160, "reproduce/%.140s", file);
-    char *path = gb_installed_file(name);
+    char *path = paper ? gb_path_join(status, paper, name) : gb_installed_file(name);
     *script = (repro_script){name, path ? gb_read_file(path, NULL, status) : NULL};
     if (!path)
         gb_fail(status, GB_DATA, name, "install gabbro again", "a recipe is missing");
@@ -167,7 +169,8 @@ bool repro_recipe_run(const repro_recipe_params *params, repro_graph *graph, rep
     *table = (repro_table){0};
     snprintf(recipe, sizeof recipe, "%.140s.lua", params->table);
     for (int i = 0; ok && i <= SHARED; i++)
-        ok = read_script(i < SHARED ? shared[i] : recipe, &scripts[i], names[i], status);
+        ok = read_script(i < SHARED ? NULL : params->paper, i < SHARED ? shared[i] : recipe,
+                         &scripts[i], names[i], status);
     ok = ok && repro_recipe_run_scripts(params, scripts, SHARED + 1, graph, table, status);
     for (int i = 0; i <= SHARED; i++)
         free(scripts[i].text);

@@ -23,6 +23,8 @@ typedef struct repro_recipe_params {
     repro_words ranks;              /* options that say how many processes train, and where */
     repro_words shards;             /* options of the gradient shards */
     const char *data_dir;           /* folder of public collections and models */
+    const char *paper;              /* folder of a paper, whose recipes are in its reproduce/; NULL:
+                                       one that comes with the program */
     bool plan;                      /* nothing is trained: what stands for public data is small */
     /* Called when the recipe asks for a public folder below data_dir; NULL: not. */
     bool (*input)(void *context, const char *name, gb_status *status);

@@ -1,5 +1,7 @@
 /* Does what a call of gabbro reproduce asks for. */
 #include "compare.h"
+#include "judge.h"
+#include "new.h"
 #include "plan.h"
 #include "train.h"
 
@@ -52,6 +54,8 @@ static bool act(repro_session *session, gb_status *status)
     if (params->action == GB_REPRODUCE_EXPLAIN)
         return repro_explain(session, status);
     gb_install_signals();
+    if (params->action == GB_REPRODUCE_JUDGE)
+        return repro_judge(session, status);
     if (params->compare_devices)
         return repro_compare_devices(session, status);
     if (params->dry_run)
@@ -83,6 +87,8 @@ bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
     gb_reproduce_params own = *params;
     bool over = false;
     close_numbers(&own);
+    if (params->action == GB_REPRODUCE_NEW)
+        return repro_new_paper(params->table, params->out, status);
     if (!repro_leave_mpirun(params->config, &own.ranks, &over, status) || over)
         return over;
     bool ok = repro_session_open(&session, &own, status);

@@ -345,6 +345,7 @@ static bool set_recipe(repro_session *session, gb_status *status)
         .ranks = session->ranks,
         .shards = session->shards,
         .data_dir = session->data_dir,
+        .paper = params->paper,
     };
     return ok;
 }
@@ -360,11 +361,22 @@ static bool set_environment(repro_session *session, gb_status *status)
     if (ok && params->device)
         ok = (session->environment[variables++] =
                   repro_session_keep(session, status, "GABBRO_DEVICE=%s", params->device)) != NULL;
+    if (ok && params->paper)
+        ok = (session->environment[variables++] = repro_session_keep(
+                  session, status, "GABBRO_TABLES=%s", session->tables_dir)) != NULL;
     if (params->quiet)
         session->flag_words[flags++] = "--quiet";
     if (params->profile)
         session->flag_words[flags++] = "--profile";
     return ok;
+}
+
+static char *find_tables(const gb_reproduce_params *params, gb_status *status)
+{
+    char *own = params->paper ? gb_path_join(status, params->paper, "tables") : NULL;
+    char *found = own || !params->paper ? gb_tables_find(params->config, own, status) : NULL;
+    free(own);
+    return found;
 }
 
 bool repro_session_open(repro_session *session, const gb_reproduce_params *params,
@@ -373,9 +385,9 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
     *session = (repro_session){.params = params,
                                .arena = gb_arena_create(1 << 14, status),
                                .program = params->config->program};
-    char *tables = session->arena ? gb_tables_find(params->config, NULL, status) : NULL;
+    char *tables = session->arena ? find_tables(params, status) : NULL;
     bool ok = tables && (session->tables_dir = repro_session_keep(session, status, "%s", tables)) &&
-              repro_catalog_read(&session->catalog, session->tables_dir, status);
+              repro_catalog_read(&session->catalog, session->tables_dir, params->paper, status);
     free(tables);
     if (!ok || params->action == GB_REPRODUCE_LIST)
         return ok;
@@ -386,6 +398,8 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
     if (!all && !train &&
         !(session->entry = repro_catalog_find(&session->catalog, params->table, status)))
         return false;
+    if (params->action == GB_REPRODUCE_JUDGE)
+        return set_environment(session, status) && set_out(session, status);
     session->everything = all || (params->rows && !strcmp(params->rows, "all"));
     session->flags = repro_session_keep(session, status, "%s%s", params->quiet ? " --quiet" : "",
                                         params->profile ? " --profile" : "");

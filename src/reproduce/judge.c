@@ -1,0 +1,301 @@
+/* Judges run files and finished models as rows of a table. */
+#include "judge.h"
+
+#include <gabbro/eval.h>
+#include <gabbro/report.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being judged. */
+typedef struct judged {
+    const repro_session *session; /* what was asked for */
+    const char *runs;             /* folder of rows */
+    char *collection;             /* artifact of the collection, once it is there, or NULL */
+    json_t *lines;                /* of results.jsonl, the first with what was run */
+    size_t rows;                  /* found */
+} judged;
+
+/* ---- child processes ---- */
+
+/* What a command of the program prints: the folder of an artifact. */
+static char *made(const judged *j, const char *const *words, gb_status *status)
+{
+    const repro_command command = {.program = j->session->program,
+                                   .words = words,
+                                   .environment = j->session->environment,
+                                   .catch_output = true};
+    gb_text printed = {0};
+    int code = 0;
+    char *folder = NULL;
+    if (repro_process_run(&command, &printed, &code, status)) {
+        if (code)
+            gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""); /* it has said why */
+        else
+            folder = gb_strdup(printed.data ? printed.data : "", status);
+    }
+    gb_text_free(&printed);
+    return folder;
+}
+
+/* The collection as an artifact: imported if it is none. */
+static bool need_collection(judged *j, gb_status *status)
+{
+    const char *path = j->session->params->collection;
+    if (j->collection)
+        return true;
+    if (!path)
+        return gb_fail(status, GB_USAGE, NULL, "give --collection PATH",
+                       "models are judged on a collection");
+    char *inside = gb_path_join(status, path, "collection/collection.json");
+    bool artifact = inside && gb_file_exists(inside);
+    const char *words[] = {"collection", "--from", path, "--keep-splits", NULL};
+    free(inside);
+    j->collection = artifact ? gb_strdup(path, status) : made(j, words, status);
+    return j->collection != NULL;
+}
+
+/* ---- a row ---- */
+
+static bool add_line(judged *j, const char *row, const char *seed, const char *evaluation,
+                     const char *model)
+{
+    json_t *line =
+        json_pack("{s:s, s:I, s:s, s:s}", "row", row, "seed", (json_int_t)strtoull(seed, NULL, 10),
+                  "evaluation", evaluation, "model", model);
+    j->rows++;
+    return json_array_append_new(j->lines, line) == 0;
+}
+
+/* A folder that transformers or sentence-transformers would open. */
+static bool is_model(const char *folder)
+{
+    static const char *const marks[] = {"modules.json", "config.json"};
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++) {
+        char *path = gb_path_join(NULL, folder, marks[i]);
+        found = path && gb_file_exists(path);
+        free(path);
+    }
+    return found;
+}
+
+/* Tokens that a model reads at most, and not more than `most`, as text. */
+static void length_of(const char *model, uint32_t most, char text[16])
+{
+    static const char *const places[][2] = {{"config.json", "max_position_embeddings"},
+                                            {"sentence_bert_config.json", "max_seq_length"}};
+    for (int i = 0; i < 2; i++) {
+        json_t *json = gb_json_load_in(model, places[i][0], 0, NULL);
+        uint32_t own = most;
+        if (gb_json_get_u32(json, places[i][1], model, &own, NULL) && own < most)
+            most = own;
+        json_decref(json);
+    }
+    snprintf(text, 16, "%u", most);
+}
+
+static bool judge_model(judged *j, const char *row, const char *seed, const char *model,
+                        gb_status *status)
+{
+    if (!need_collection(j, status))
+        return false;
+    char *list = gb_path_join(status, model, "vocab.txt"), *tokens = NULL, *evaluation = NULL;
+    char passage[16], query[16];
+    length_of(model, 144, passage);
+    length_of(model, 32, query);
+    const char *take[] = {"vocabulary", "--from", list, NULL};
+    char *vocabulary = list ? made(j, take, status) : NULL;
+    if (vocabulary) {
+        const char *words[] = {
+            "tokenize",         "--collection", j->collection,    "--vocabulary", vocabulary,
+            "--passage-tokens", passage,        "--query-tokens", query,          NULL};
+        tokens = made(j, words, status);
+    }
+    if (tokens) {
+        const char *words[] = {"evaluate",    "--model",  model,  "--collection",
+                               j->collection, "--tokens", tokens, NULL};
+        evaluation = made(j, words, status);
+    }
+    bool ok = evaluation && (add_line(j, row, seed, evaluation, model) ||
+                             gb_fail_memory(status, "judging a model"));
+    free(list);
+    free(vocabulary);
+    free(tokens);
+    free(evaluation);
+    return ok;
+}
+
+/* The file of a split in a folder, SPLIT.trec, SPLIT.txt.gz ...; NULL with GB_OK if there is none.
+ */
+static char *split_file(const char *folder, const char *split, gb_status *status)
+{
+    static const char *const ends[] = {"trec", "txt", "tsv", "trec.gz", "txt.gz", "tsv.gz"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char *path = gb_format(status, "%s/%s.%s", folder, split, ends[i]);
+        if (!path || gb_file_exists(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* Measures the run of one split, if it is there, by the judgements in a file. */
+static bool measure_split(const char *split, const char *qrels, const char *folder, const char *out,
+                          json_t *metrics, gb_status *status)
+{
+    gb_run_names names = {0};
+    gb_run run = {0};
+    gb_split of = {.name = (char *)split};
+    char *path = split_file(folder, split, status);
+    const gb_split_params how = {.names = &names, .depth = 1000, .folder = out};
+    bool ok = !path || (gb_run_names_create(&names, status) &&
+                        gb_run_read(path, GB_RUN_AUTO, &names, &run, NULL, status) &&
+                        gb_qrels_read(qrels, &names, &of.qrels, status) &&
+                        gb_split_measure(&of, &run, &how, metrics, status));
+    free(path);
+    free(of.qrels.rows);
+    gb_run_free(&run);
+    gb_run_names_free(&names);
+    return ok && status->code == GB_OK;
+}
+
+/* Where judgements are: beside the rows, or in the collection. Caller frees. */
+static char *qrels_folder(judged *j, gb_status *status)
+{
+    char *own = gb_path_join(status, j->runs, "qrels");
+    if (!own || gb_dir_exists(own))
+        return own;
+    free(own);
+    if (!j->session->params->collection) {
+        gb_fail(status, GB_USAGE, j->runs, "add qrels/SPLIT.tsv to it, or give --collection",
+                "there are no judgements");
+        return NULL;
+    }
+    return need_collection(j, status) ? gb_path_join(status, j->collection, "collection/qrels")
+                                      : NULL;
+}
+
+/* Measures all splits that a folder has runs of. */
+static bool measure_runs(judged *j, const char *folder, const char *out, json_t *metrics,
+                         gb_status *status)
+{
+    char *qrels = qrels_folder(j, status);
+    DIR *dir = qrels ? GB_TRY_OPEN(opendir(qrels)) : NULL;
+    bool ok =
+        dir || (qrels && gb_fail(status, GB_DATA, qrels, NULL, "cannot list: %s", strerror(errno)));
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        char split[100];
+        snprintf(split, sizeof split, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+        char *file = *split ? gb_path_join(status, qrels, entry->d_name) : NULL;
+        ok = !*split || (file && measure_split(split, file, folder, out, metrics, status));
+        free(file);
+    }
+    if (dir)
+        closedir(dir);
+    free(qrels);
+    return ok;
+}
+
+static bool judge_runs(judged *j, const char *row, const char *seed, const char *folder,
+                       gb_status *status)
+{
+    char *name = gb_format(status, "judged/%s.%s", row, seed);
+    char *out = name ? gb_path_join(status, j->session->out, name) : NULL;
+    json_t *metrics = json_object();
+    bool ok = out && gb_make_dirs(out, status) && measure_runs(j, folder, out, metrics, status);
+    if (ok && !json_object_size(metrics))
+        ok = gb_fail(status, GB_DATA, folder, "as dev.trec, beside qrels/dev.tsv",
+                     "neither a model nor a run of a split with judgements");
+    ok = ok &&
+         gb_json_save_in(metrics, GB_JSON_FILE | GB_JSON_NEWLINE, out, "metrics.json", status) &&
+         (add_line(j, row, seed, name, "") || gb_fail_memory(status, "judging a run"));
+    json_decref(metrics);
+    free(name);
+    free(out);
+    return ok;
+}
+
+static bool judge_one(judged *j, const char *row, const char *seed, const char *folder,
+                      gb_status *status)
+{
+    return is_model(folder) ? judge_model(j, row, seed, folder, status)
+                            : judge_runs(j, row, seed, folder, status);
+}
+
+/* A row: its folder, or one of each seed in it. */
+static bool judge_row(judged *j, const char *row, gb_status *status)
+{
+    char *folder = gb_path_join(status, j->runs, row);
+    DIR *dir = folder && gb_dir_exists(folder) ? opendir(folder) : NULL;
+    bool ok = folder, seeds = false;
+    for (struct dirent *entry; ok && dir && (entry = readdir(dir));) {
+        if (!entry->d_name[strspn(entry->d_name, "0123456789")]) {
+            char *of = gb_path_join(status, folder, entry->d_name);
+            seeds = true;
+            ok = of && judge_one(j, row, entry->d_name, of, status);
+            free(of);
+        }
+    }
+    if (ok && dir && !seeds)
+        ok = judge_one(j, row, "42", folder, status);
+    if (dir)
+        closedir(dir);
+    free(folder);
+    return ok;
+}
+
+/* ---- the table ---- */
+
+static bool write_results(const judged *j, const char *path, gb_status *status)
+{
+    gb_text text = {0};
+    json_t *line;
+    size_t i;
+    bool ok = true;
+    json_array_foreach(j->lines, i, line) ok =
+        ok && gb_json_print(line, GB_JSON_NEWLINE, &text, status);
+    ok = ok && gb_text_write(&text, path, status);
+    gb_text_free(&text);
+    return ok;
+}
+
+static bool report(const judged *j, gb_status *status)
+{
+    const repro_session *session = j->session;
+    char *results = gb_path_join(status, session->out, "results.jsonl");
+    const char *words[] = {
+        "report", "--table", session->entry->name, "--scale", session->params->scale, "--results",
+        results,  "--out",   session->out,         NULL};
+    int code = 0;
+    bool ok = results && write_results(j, results, status) &&
+              repro_session_command(session, words, &code, status) &&
+              (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+    free(results);
+    return ok;
+}
+
+bool repro_judge(const repro_session *session, gb_status *status)
+{
+    judged j = {.session = session, .runs = session->params->runs, .lines = json_array()};
+    if (!j.runs)
+        return gb_fail(status, GB_USAGE, NULL, "see reproduce --help", "judge needs --runs DIR");
+    gb_table_spec *spec = gb_table_spec_load(session->tables_dir, session->entry->name, status);
+    json_array_append_new(j.lines, json_pack("{s:s, s:s, s:s, s:s, s:{}, s:{}}", "table",
+                                             session->entry->name, "scale", session->params->scale,
+                                             "collection_kind", "runs", "recipe", "judged",
+                                             "settings", "times"));
+    bool ok = spec && gb_make_dirs(session->out, status);
+    for (size_t i = 0; ok && i < spec->row_count; i++)
+        ok = !*spec->rows[i].key || judge_row(&j, spec->rows[i].key, status);
+    if (ok && !j.rows)
+        ok = gb_fail(status, GB_USAGE, j.runs, "its folders have the keys of tables/rows as names",
+                     "no row of %s is there", session->entry->name);
+    ok = ok && report(&j, status);
+    gb_table_spec_free(spec);
+    json_decref(j.lines);
+    free(j.collection);
+    return ok;
+}

@@ -1,0 +1,129 @@
+#!/bin/sh
+# Another paper from its skeleton to a table with verdicts, as docs/reference/new-paper.md leads: three
+# rows of coCondenser's Table 1; then the same table from run files, and from finished models.
+#   new_paper.sh GABBRO [whole]   whole: with training
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+enter_work new-paper "$1"
+reproduce() { "$gabbro" reproduce "$@"; }
+
+# ---- the skeleton ----
+expect "a skeleton is written" reproduce new cocondenser >said
+expect "it is a paper with a table" [ "$(reproduce list --paper cocondenser | grep -c '^cocondenser/table1')" = 1 ]
+reproduce cocondenser/table1 --paper cocondenser --dry-run >plan
+expect "whose recipe runs as it is" [ "$(grep -c '^gabbro evaluate' plan) $(grep -c '^# recipe ' plan)" = '2 1' ]
+reproduce new cocondenser >said 2>&1
+expect "it is not written over" [ "$? $(grep -c 'something already' said)" = '2 1' ]
+reproduce new Co/Condenser >said 2>&1
+expect "a name with other letters is refused" [ "$? $(grep -c 'small letters' said)" = '2 1' ]
+
+# ---- filled in ----
+cd cocondenser || exit 1
+title='coCondenser: MS MARCO passages'
+printf 'table\ttitle\talias\ncocondenser/table1\t%s\ttable1\n' "$title" >tables/tables.tsv
+cells() { printf '%s\tRetrievers\tmsmarco-dev:%s\t%s\tpercent\t\tarXiv 2108.05540 Table 1\tok\t\n' "$@"; }
+cells BM25 MRR@10 18.7 BM25 R@1k 85.7 Condenser MRR@10 36.6 Condenser R@1k 97.4 \
+    coCondenser MRR@10 38.2 coCondenser R@1k 98.4 >>tables/published/cocondenser-table1.tsv
+{
+    head -n 1 tables/rows/cocondenser-table1.tsv
+    printf '%s\t%s @ Retrievers\t%s\tRetrievers\t%s\n' bm25 BM25 baseline BM25 \
+        condenser Condenser baseline Condenser cocondenser coCondenser trained coCondenser
+} >rows && mv rows tables/rows/cocondenser-table1.tsv
+printf '%s\tcocondenser/table1\tgt\tmsmarco-dev:MRR@10\t%s @ Retrievers\t%s @ Retrievers\t%s\tyes\t\tTable 1\t%s\n' \
+    co-01 coCondenser Condenser 1.6 'contrasting spans of the corpus raises the MRR@10 of Condenser' \
+    co-02 Condenser BM25 17.9 'Condenser is above BM25' >>tables/claims.tsv
+cat >reproduce/cocondenser/table1.lua <<'END'
+-- coCondenser, Table 1: a Condenser with and without contrast of spans.
+-- cost: two pre-trainings and two fine-tunings a seed
+
+use "main"
+bm25_negatives()
+
+for seed in seeds() do
+  row("bm25", "bm25")
+  local mlm = begin_seed()
+  local condenser = pretrain("condenser", "none", mlm)
+  row("condenser", finetune(condenser, here.set.bm25))
+  row("cocondenser", finetune(pretrain("cocondenser", "span", condenser), here.set.bm25))
+end
+END
+cd .. || exit 1
+whole=${2:-no}
+if [ "$whole" = whole ]; then
+    set -- vocabulary_tokens=600 passage_tokens=16 query_tokens=12 encoder_layers=2 encoder_hidden=16 \
+        encoder_heads=2 encoder_ffn=32 mlm_steps=6 mlm_batch_passages=8 context_steps=6 \
+        context_batch_pairs=4 finetune_epochs=1 finetune_train_queries=32 bm25_depth=20 search_depth=50
+    for change; do
+        shift
+        set -- "$@" --set "$change"
+    done
+    if reproduce table1 --paper cocondenser "$@" --out made >table 2>log; then
+        good "the table is made"
+    else
+        bad "the table is made" log
+    fi
+    expect "under its title" grep -q "^$title (cocondenser/table1, arXiv 2108.05540 Table 1)" table
+    expect "with the published values" [ "$(grep -c '^  .* published  *\(18.7  *85.7\|36.6  *97.4\|38.2  *98.4\)' table)" = 3 ]
+    expect "and those of three rows" [ "$(grep -c '^ .* here  *[0-9.]*  *[0-9.]*$' table)" = 3 ]
+    expect "both claims have a verdict" [ "$(grep -c '"verdict": "\(undecided\|not judged\)"' made/table.json)" = 2 ]
+    reproduce explain table1 cocondenser --paper cocondenser --out made >said 2>&1
+    expect "a row is explained down to its objective" grep -q '"objective":"cocondenser"' said
+fi
+
+# ---- judged from run files ----
+mkdir -p runs/qrels
+for query in 1 2 3 4; do echo "q$query 0 p$query 1"; done >runs/qrels/dev.tsv
+ranks() # ROW SEED RANK...: of the relevant passages of q1, q2 ...
+{
+    mkdir -p "runs/$1/$2"
+    file=runs/$1/$2/dev.trec query=0
+    : >"$file"
+    shift 2
+    for rank; do
+        query=$((query + 1))
+        for at in 1 2 3 4 5; do
+            echo "q$query Q0 $([ $at = "$rank" ] && echo p$query || echo "x$at") $at $((10 - at)) t"
+        done >>"$file"
+    done
+}
+for seed in 42 43 44; do
+    ranks bm25 $seed 5 5 4 5
+    ranks condenser $seed 2 2 $((seed - 40)) 2
+    ranks cocondenser $seed 1 1 1 $((seed - 41))
+done
+reproduce judge table1 --paper cocondenser --runs runs --out judged >table 2>log
+expect "run files are judged ($?)" grep -q '3 seeds (42 43 44)' table
+expect "both claims are supported" [ "$(grep -c '"verdict": "supported"' judged/table.json)" = 2 ]
+expect "by the mean of the seeds" grep -q '^ .* here  *90.3 (8.7)' table
+ranks cocondenser 42 5 5 5 5
+ranks cocondenser 43 5 5 5 5
+ranks cocondenser 44 5 5 5 5
+reproduce judge table1 --paper cocondenser --runs runs --out judged >table 2>log
+expect "worse runs contradict a claim" grep -q '"verdict": "contradicted"' judged/table.json
+
+if [ "$whole" = whole ]; then
+# ---- and from a finished model ----
+    small_beir 40 beir
+    model=$(sed -n 's/^{"row": "condenser".*"model": "\([^"]*\)".*/\1/p' made/results.jsonl | head -n 1)
+    mkdir -p models
+    cp -r "$model/model" models/condenser
+    sed -i 's/\tdev:/\ttest:/' cocondenser/tables/columns/cocondenser-table1.tsv
+    reproduce judge table1 --paper cocondenser --runs models --collection beir --out model >table 2>log
+    expect "a model is judged on a collection ($?)" grep -q '"42": 0\.[0-9]*' model/table.json
+fi
+mkdir -p models/bm25
+echo "{}" >models/bm25/config.json
+
+refused() # WHAT TEXT ARGUMENTS...
+{
+    what=$1 text=$2
+    shift 2
+    reproduce "$@" >said 2>&1
+    expect "$what" [ "$? $(grep -c -e "$text" said)" = '2 1' ]
+}
+mkdir -p empty/qrels
+refused "no rows" 'no row of cocondenser/table1 is there' judge table1 --paper cocondenser --runs empty --out x
+refused "no folder of rows" 'judge needs --runs' judge table1 --paper cocondenser
+refused "a model without a collection" 'give --collection' judge table1 --paper cocondenser --runs models --out x
+refused "no paper there" 'no table data here' table1 --paper nowhere
+checks_end
