@@ -103,6 +103,19 @@ typedef struct gb_run_style {
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
                   const char *path, gb_status *status);
 
+/* What a training file for other kits is made of. */
+typedef struct gb_training_file {
+    const gb_collection *collection; /* texts and judgements */
+    const char *split;               /* whose judgements are the positives */
+    uint32_t skip, depth;            /* negatives: passages of a query from rank skip + 1 to depth
+                                        that are not judged relevant; depth 0: to the end */
+} gb_training_file;
+/* Writes a run of a collection's rows as Tevatron's JSON lines, atomically: {"query_id", "query",
+ * "positive_passages": [{"docid", "title", "text"}], "negative_passages": [...]} for each query of
+ * the split that has positives, in the order of rows. */
+bool gb_run_write_training(const gb_run *run, const gb_training_file *how, const char *path,
+                           gb_status *status);
+
 /* ---- fusion of runs ---- */
 
 /* How several rankings become one. */
@@ -240,6 +253,7 @@ const gb_measure *gb_measure_at(size_t index);
 typedef struct gb_metric {
     const gb_measure *measure; /* registry line */
     double parameter;          /* rank, recall level, or 0 */
+    int32_t level;             /* smallest relevant grade for it alone; 0: that of the evaluation */
 } gb_metric;
 
 /* A growable set of metrics in registry order. Zero-initialise it; free(metrics.items). */
@@ -249,10 +263,11 @@ typedef struct gb_metrics {
     size_t capacity;  /* metrics allocated */
 } gb_metrics;
 /* Adds the metrics that `text` names: "map", "ndcg_cut.10,100", "ndcg_cut_10", "MRR@10", "P"
- * (default cut-offs), "official" or "all". Those that are already there are not repeated. */
+ * (default cut-offs), "official" or "all"; or one of ir-measures' names: "nDCG@10", "RR@10", "AP",
+ * "P(rel=2)@5", "R@1000". Those that are already there are not repeated. */
 bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status);
 #define GB_METRIC_NAME 40
-/* Writes the name of a metric: "ndcg_cut_10", "MRR@10", "iprec_at_recall_0.10". */
+/* Writes the name of a metric: "ndcg_cut_10", "MRR@10", "iprec_at_recall_0.10", "P(rel=2)_5". */
 void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME]);
 #define GB_METRIC_LABEL 64
 /* Writes the name of a metric for tables and files. It has the relevance level, in the form of

@@ -21,7 +21,7 @@ struct gb_lines {
 gb_lines *gb_lines_open(const char *path, gb_status *status)
 {
     gb_lines *lines = gb_alloc(1, sizeof *lines, status);
-    if (lines && (lines->path = gb_strdup(path, status)) &&
+    if (lines && (lines->path = gb_strdup(strcmp(path, "-") ? path : "standard input", status)) &&
         (lines->file = gb_unpack_open(path, status)))
         return lines;
     gb_lines_close(lines);

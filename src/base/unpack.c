@@ -106,7 +106,9 @@ static bool open_kind(gb_unpack *unpack, int fd, gb_status *status)
 
 gb_unpack *gb_unpack_open(const char *path, gb_status *status)
 {
-    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
+    bool standard = !strcmp(path, "-");
+    int fd = GB_TRY_CALL(standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                  : open(path, O_RDONLY | O_CLOEXEC));
     struct stat info;
     if (fd < 0 || fstat(fd, &info) != 0) {
         gb_fail(status, GB_DATA, path, "check the path and its permissions", "cannot open: %s",
@@ -126,7 +128,7 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status)
         unpack->fd = -1;
 #endif
     if (unpack)
-        unpack->path = gb_strdup(path, status);
+        unpack->path = gb_strdup(standard ? "standard input" : path, status);
     if (!unpack || !unpack->path) {
         close(fd);
         gb_unpack_close(unpack);

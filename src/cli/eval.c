@@ -43,7 +43,10 @@ static int run(const gb_call *call)
         {"level_for_rel", GB_OPTION_U32, &level, 0, NULL,
          "smallest grade that is relevant; nDCG takes all grades", .letter = 'l', .max = INT32_MAX},
         {"measure", GB_OPTION_LIST, &measures, 0, "MEASURE",
-         "what to print: map, P.5,10, ndcg_cut.10, MRR@10, official (default), all", .letter = 'm'},
+         "what to print: map, P.5,10, ndcg_cut.10, MRR@10, official (default), all; or as "
+         "ir-measures "
+         "names it: nDCG@10, RR@10, AP, P(rel=2)@5, R@1000",
+         .letter = 'm'},
         {"Max_retrieved_per_topic", GB_OPTION_U32, &p.how.depth, 0, NULL,
          "look at the first passages of each query only; 0: all", .letter = 'M', .max = INT32_MAX},
         {"Judged_docs_only", GB_OPTION_FLAG, &p.how.judged_only, 0, NULL,
@@ -105,7 +108,8 @@ const gb_command gb_cli_eval = {
         "Judge a ranked run. QRELS has judgements of TREC, MS MARCO or BEIR. RUN is of TREC (qid "
         "Q0 "
         "docno rank score tag), of MS MARCO (qid pid rank), or has lines of qid, pid and score. "
-        "Both are plain, gzip or zstd. Prints \"measure<TAB>query or all<TAB>value\" as trec_eval "
+        "Both are plain, gzip or zstd; one of them can be -, standard input (plain or gzip). "
+        "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval "
         "does; letters and long names of its options mean the same.\n\n"
         "Measures, and their cut-offs unless others are named:\n"
         "  num_q                                             queries evaluated\n"

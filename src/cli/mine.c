@@ -1,6 +1,6 @@
 /* gabbro mine, gabbro bm25-run: rank passages for the queries of a split, from which hard negatives
  * are taken. */
-#include "cli.h"
+#include "training_jsonl.h"
 
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
@@ -14,6 +14,8 @@ typedef struct settings {
     uint32_t depth;                          /* passages a query */
     gb_bm25_settings bm25;                   /* how BM25 ranks */
     gb_sparse_settings sparse;               /* what is kept of sparse vectors */
+    const char *jsonl;                       /* file for other kits, or NULL */
+    uint32_t skip;                           /* its negatives begin behind so many */
 } settings;
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)
@@ -55,6 +57,14 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
+/* What other kits train on. */
+static bool after(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    return cli_write_training(&(cli_training){o->jsonl, o->collection, o->split, o->skip, o->depth},
+                              gb_maker_folder(maker), status);
+}
+
 #define OF_COLLECTION(o)                                                                           \
     {                                                                                              \
         "collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,         \
@@ -81,6 +91,7 @@ static int mine(const gb_call *call)
                                   GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
                                  OF_SPLIT(o),
                                  OF_DEPTH(o),
+                                 CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
                                  {0}};
     const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse}, {0}};
     const gb_make_params params = {.command = &gb_cli_mine,
@@ -91,21 +102,24 @@ static int mine(const gb_call *call)
                                    .self = &o,
                                    .check = check,
                                    .cost = cost,
-                                   .make = make};
+                                   .make = make,
+                                   .after = after};
     return gb_make(&params, call);
 }
 
 static int bm25_run(const gb_call *call)
 {
     settings o = {.split = "train", .depth = 200, .bm25 = GB_BM25_SETTINGS};
-    const gb_option options[] = {OF_COLLECTION(o), OF_SPLIT(o), OF_DEPTH(o), {0}};
+    const gb_option options[] = {
+        OF_COLLECTION(o), OF_SPLIT(o), OF_DEPTH(o), CLI_TRAINING_OPTIONS(o.jsonl, o.skip), {0}};
     const gb_option_table tables[] = {{NULL, gb_bm25_options, &o.bm25}, {0}};
     const gb_make_params params = {.command = &gb_cli_bm25_run,
                                    .version = 1,
                                    .options = options,
                                    .tables = tables,
                                    .self = &o,
-                                   .make = make};
+                                   .make = make,
+                                   .after = after};
     return gb_make(&params, call);
 }
 

@@ -1,5 +1,5 @@
 /* gabbro negatives: makes a run for gabbro finetune out of a file of negatives. */
-#include "cli.h"
+#include "training_jsonl.h"
 
 #include <gabbro/artifact.h>
 #include <gabbro/eval.h>
@@ -10,6 +10,8 @@
 typedef struct settings {
     const char *collection;     /* artifact */
     gb_negatives_params params; /* file, and how many are taken */
+    const char *jsonl;          /* training file to write, or NULL */
+    uint32_t skip;              /* its negatives begin behind so many */
 } settings;
 
 /* Lists by falling rank: the score says the place alone. */
@@ -60,6 +62,13 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
+static bool after(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    return cli_write_training(&(cli_training){o->jsonl, o->collection, "train", o->skip, 0},
+                              gb_maker_folder(maker), status);
+}
+
 static int run(const gb_call *call)
 {
     settings o = {.params = {.per_query = 200, .seed = 42}};
@@ -73,9 +82,14 @@ static int run(const gb_call *call)
         {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of that sample"},
         {"skip-unknown", GB_OPTION_FLAG, &o.params.skip_unknown, 0, NULL,
          "skip queries and passages that the collection does not have"},
+        CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
         {0}};
-    const gb_make_params params = {
-        .command = &gb_cli_negatives, .version = 1, .options = options, .self = &o, .make = make};
+    const gb_make_params params = {.command = &gb_cli_negatives,
+                                   .version = 1,
+                                   .options = options,
+                                   .self = &o,
+                                   .make = make,
+                                   .after = after};
     return gb_make(&params, call);
 }
 

@@ -241,6 +241,7 @@ static bool read_file(gb_import *import, const char *path, gb_status *status)
         [GB_FILE_CONTENTS] = data_import_pyserini, [GB_FILE_DOCUMENTS] = data_import_documents,
         [GB_FILE_TRAINING] = read_training,        [GB_FILE_DPR] = data_import_dpr,
         [GB_FILE_MSMARCO] = data_import_msmarco,   [GB_FILE_SQUAD] = data_import_squad,
+        [GB_FILE_TREC] = data_import_trec,
     };
     gb_file_kind kind;
     import->kind = "JSONL corpus";
@@ -254,14 +255,16 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
     static bool (*const readers[])(gb_import *, const char *, gb_status *) = {
         [GB_FILE_CONTENTS] = data_import_pyserini,
         [GB_FILE_TRAINING] = data_import_dpr,
-        [GB_FILE_SQUAD] = data_import_squad, /* the last kind */
+        [GB_FILE_SQUAD] = data_import_squad,
+        [GB_FILE_TREC] = data_import_trec, /* the last kind */
     };
     gb_import_names list;
     gb_file_kind kind = GB_FILE_OTHER;
     bool ok = data_import_list(folder, &list, status);
     for (size_t i = 0; ok && i < list.count && !readers[kind]; i++) {
         const char *name = list.names[i];
-        if (!data_import_ends(name, ".json") && !data_import_ends(name, ".jsonl"))
+        if (!data_import_ends(name, ".json") && !data_import_ends(name, ".jsonl") &&
+            !data_import_ends(name, ".trec"))
             continue;
         char *path = gb_path_join(status, folder, name);
         ok = path && data_import_kind(path, &kind, status);
@@ -299,11 +302,12 @@ static bool read_known(gb_import *import, const char *path, bool *known, gb_stat
 
 static bool fail_unknown(const char *folder, gb_status *status)
 {
-    return gb_fail(status, GB_DATA, folder,
-                   "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, psgs_w100.tsv, "
-                   "para.txt, documents.jsonl, SQuAD's JSON, or JSON of {\"id\", \"contents\"} or "
-                   "of training examples, plain, .gz or .zst",
-                   "no collection in this folder");
+    return gb_fail(
+        status, GB_DATA, folder,
+        "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, *.trec, psgs_w100.tsv, "
+        "para.txt, documents.jsonl, SQuAD's JSON, or JSON of {\"id\", \"contents\"} or "
+        "of training examples, plain, .gz or .zst",
+        "no collection in this folder");
 }
 
 static bool read_path(gb_import *import, const char *path, gb_status *status)
@@ -345,7 +349,7 @@ static bool read_unpacked(gb_import *import, const char *folder, const char *ins
 static bool read_archive(gb_import *import, const char *path, const char *beside, gb_status *status)
 {
     char *folder = gb_path_join(status, import->dir, "unpacked");
-    bool ok = folder && data_import_untar(path, folder, status);
+    bool ok = folder && data_import_unarchive(path, folder, status);
     char *inside = ok ? only_entry(folder, status) : NULL;
     ok = inside && read_unpacked(import, folder, inside, beside, status) &&
          gb_remove_tree(folder, status);
@@ -363,7 +367,7 @@ static bool find_archive(const char *folder, char **path, gb_status *status)
         return false;
     size_t found = list.count, count = 0;
     for (size_t i = 0; i < list.count; i++)
-        if (data_import_is_tar(list.names[i])) {
+        if (data_import_is_archive(list.names[i])) {
             found = i;
             count++;
         }
@@ -378,8 +382,8 @@ static bool import_read(gb_import *import, gb_status *status)
     if (import->variant.cut)
         return data_import_cut(import, status);
     if (!gb_dir_exists(path))
-        return data_import_is_tar(path) ? read_archive(import, path, NULL, status)
-                                        : read_path(import, path, status);
+        return data_import_is_archive(path) ? read_archive(import, path, NULL, status)
+                                            : read_path(import, path, status);
     char *archive = NULL;
     bool known;
     if (!read_known(import, path, &known, status))

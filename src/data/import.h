@@ -119,21 +119,23 @@ typedef enum gb_file_kind {
     GB_FILE_DPR,       /* psgs_w100.tsv: id, text, title */
     GB_FILE_MSMARCO,   /* tab-separated passages */
     GB_FILE_SQUAD,     /* one object of articles, paragraphs, questions: SQuAD */
+    GB_FILE_TREC,      /* <DOC> ... </DOC>: TREC's documents */
 } gb_file_kind;
 /* By its name and its first object or line. */
 bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status);
 
 /* Archives (import_tar.c): known by their names; unpacked into a new folder. */
-bool data_import_is_tar(const char *path);
+bool data_import_is_archive(const char *path);
 /* Links in `to` to what lies in `from`, is no archive, and is not there yet. */
 bool data_import_link_files(const char *from, const char *to, gb_status *status);
-bool data_import_untar(const char *path, const char *folder, gb_status *status);
+bool data_import_unarchive(const char *path, const char *folder, gb_status *status);
 
 bool data_import_beir(gb_import *import, const char *folder, gb_status *status);
 bool data_import_msmarco(gb_import *import, const char *path, gb_status *status);
 /* queries.<split>.tsv, topics.<split>.tsv and qrels.<split>.tsv of a folder. */
 bool data_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status);
 bool data_import_documents(gb_import *import, const char *path, gb_status *status);
+bool data_import_trec(gb_import *import, const char *path, gb_status *status);
 /* A file, or all such files of a folder. */
 bool data_import_squad(gb_import *import, const char *path, gb_status *status);
 bool data_import_rocketqa(gb_import *import, const char *folder, gb_status *status);

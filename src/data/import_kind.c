@@ -58,6 +58,10 @@ static bool begins_as_squad(const char *path, bool *squad, gb_status *status)
 bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
 {
     *kind = GB_FILE_OTHER;
+    if (data_import_ends(path, ".trec")) {
+        *kind = GB_FILE_TREC;
+        return true;
+    }
     if (data_import_ends(path, ".tsv"))
         return table_kind(path, kind, status);
     bool squad;

@@ -1,6 +1,7 @@
-/* Archives: a .tar, plain or packed, is taken apart into the draft and read as the folder it holds.
- * The format is libarchive's work. The bytes come through gb_unpack, since libarchive 3.6 does not
- * compare the sum at the end of gzip data; only names and files are ours. */
+/* Archives: a .tar, plain or packed, or a .zip is taken apart into the draft and read as the folder
+ * it holds. The formats are libarchive's work. The bytes of a .tar come through gb_unpack, since
+ * libarchive 3.6 does not compare the sum at the end of gzip data; only names and files are ours.
+ */
 #include "data/import.h"
 #include "gabbro/base.h"
 
@@ -20,6 +21,7 @@ typedef struct untar {
     char *buffer;            /* [COPY_BYTES] of them */
     const char *path;        /* of the archive */
     const char *folder;      /* where its files go */
+    bool zip;                /* a .zip, which libarchive reads by itself, its directory first */
     bool ended;              /* there were no more bytes when it asked for some */
     bool unread;             /* they could not be read: the status says why */
     gb_status *status;       /* of the import */
@@ -46,7 +48,7 @@ static bool stopped(const untar *u)
     if (u->ended)
         return damaged(u, "the archive is cut off");
     return gb_fail(u->status, GB_DATA, u->path, "fetch the archive again",
-                   "not a tar archive, or a damaged one: %s", reason(u));
+                   "not such an archive, or a damaged one: %s", reason(u));
 }
 
 /* archive_read_callback: the next bytes, 0 at the end, negative where they cannot be read. */
@@ -81,7 +83,7 @@ static bool copy_body(const untar *u, int64_t size, FILE *to)
         return stopped(u);
     return done == size ||
            gb_fail(u->status, GB_DATA, u->path, "unpack it with tar and give the folder",
-                   "the archive has a file with holes");
+                   "the archive has a file with holes, or of another size than it says");
 }
 
 /* A member as a new file. */
@@ -122,6 +124,8 @@ static bool member(const untar *u, struct archive_entry *entry)
     const char *name = archive_entry_pathname(entry);
     if (!name)
         return damaged(u, "the archive has a member without a name");
+    if (!strncmp(name, "__MACOSX/", 9)) /* what macOS adds to a .zip */
+        return true;
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return true; /* a folder, a link: no data of a collection */
     name = safe_name(name);
@@ -133,7 +137,8 @@ static bool read_members(untar *u)
 {
     struct archive_entry *entry;
     uint64_t members = 0;
-    int code = archive_read_open(u->archive, u, NULL, more, NULL);
+    int code = u->zip ? archive_read_open_filename(u->archive, u->path, COPY_BYTES)
+                      : archive_read_open(u->archive, u, NULL, more, NULL);
     if (code != ARCHIVE_OK)
         return stopped(u);
     for (; (code = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF; members++) {
@@ -147,10 +152,10 @@ static bool read_members(untar *u)
     return members > 0 || damaged(u, "the archive is empty");
 }
 
-bool data_import_is_tar(const char *path)
+bool data_import_is_archive(const char *path)
 {
     size_t length = strlen(path);
-    static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst"};
+    static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t end = strlen(endings[i]);
         if (length > end && !strcmp(path + length - end, endings[i]))
@@ -159,9 +164,11 @@ bool data_import_is_tar(const char *path)
     return false;
 }
 
-bool data_import_untar(const char *path, const char *folder, gb_status *status)
+bool data_import_unarchive(const char *path, const char *folder, gb_status *status)
 {
+    size_t length = strlen(path);
     untar u = {.path = path,
+               .zip = length > 4 && !strcmp(path + length - 4, ".zip"),
                .folder = folder,
                .status = status,
                .bytes = gb_unpack_open(path, status),
@@ -169,12 +176,15 @@ bool data_import_untar(const char *path, const char *folder, gb_status *status)
     bool ok = u.bytes && u.buffer && gb_make_dirs(folder, status);
     if (ok) {
         u.archive = gb_fault(GB_FAULT_MEMORY) ? NULL : archive_read_new();
-        ok = (u.archive && archive_read_support_format_tar(u.archive) == ARCHIVE_OK &&
+        ok = (u.archive &&
+              (u.zip ? archive_read_support_format_zip_seekable(u.archive)
+                     : archive_read_support_format_tar(u.archive)) == ARCHIVE_OK &&
               archive_read_support_format_empty(u.archive) == ARCHIVE_OK) ||
              gb_fail_memory(status, "unpacking an archive");
     }
     ok = ok && read_members(&u);
-    int64_t left = ok; /* behind the last member; the sum of packed bytes is at their end */
+    int64_t left =
+        ok && !u.zip; /* behind the last member; the sum of packed bytes is at their end */
     while (left > 0)
         left = gb_unpack_read(u.bytes, u.buffer, COPY_BYTES, status);
     archive_read_free(u.archive);
@@ -192,7 +202,8 @@ bool data_import_link_files(const char *from, const char *to, gb_status *status)
         char *file = gb_path_join(status, folder, list.names[i]);
         char *link = file ? gb_path_join(status, to, list.names[i]) : NULL;
         ok = link != NULL;
-        if (ok && !data_import_is_tar(file) && GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
+        if (ok && !data_import_is_archive(file) && GB_TRY_CALL(symlink(file, link)) &&
+            errno != EEXIST)
             ok = gb_fail(status, GB_DATA, link, "check the disk", "cannot link: %s",
                          strerror(errno));
         free(link);

@@ -112,6 +112,19 @@ static uint32_t rank_list(evaluator *e, const gb_run_list *list, const gb_qrel *
     return kept;
 }
 
+/* The query as a metric of a level of its own sees it. */
+static gb_judged at_level(const gb_judged *query, int32_t level)
+{
+    gb_judged own = *query;
+    if (!level || level == query->level)
+        return own;
+    own.level = level;
+    own.relevant = 0;
+    for (uint32_t i = 0; i < query->judged; i++)
+        own.relevant += query->ideal[i] >= level;
+    return own;
+}
+
 /* Add what a random order of the collection has for one query, its judgements as they are. */
 static void add_chances(evaluator *e, gb_judged query)
 {
@@ -121,9 +134,10 @@ static void add_chances(evaluator *e, gb_judged query)
         params->depth && params->depth < params->passages ? params->depth : params->passages;
     for (size_t m = 0; params->passages && m < e->out->metric_count; m++) {
         const gb_metric *metric = &e->out->metrics[m];
+        const gb_judged own = at_level(&query, metric->level);
         if (metric->measure->chance)
             e->out->chances[m] +=
-                metric->measure->chance(&query, metric->parameter, params->passages);
+                metric->measure->chance(&own, metric->parameter, params->passages);
     }
 }
 
@@ -142,7 +156,8 @@ static void measure_query(evaluator *e, const gb_run_list *list, const gb_qrel *
     query.retrieved = list ? rank_list(e, list, rows, count) : 0;
     for (size_t m = 0; m < e->out->metric_count; m++) {
         const gb_metric *metric = &e->out->metrics[m];
-        e->out->values[m * columns + column] = metric->measure->value(&query, metric->parameter);
+        const gb_judged own = at_level(&query, metric->level);
+        e->out->values[m * columns + column] = metric->measure->value(&own, metric->parameter);
     }
     add_chances(e, query);
 }

@@ -72,6 +72,9 @@ static bool read_files(judging *j, gb_status *status)
 {
     const gb_judge_params *p = j->params;
     const char *other = p->other ? p->other : p->diff;
+    if (!strcmp(p->qrels, "-") + !strcmp(p->run, "-") + (other && !strcmp(other, "-")) > 1)
+        return gb_fail(status, GB_USAGE, NULL, "write the others to files",
+                       "only one file can be standard input");
     return gb_run_names_create(&j->names, status) &&
            read_run(j, p->run, &j->run, &j->run_tag, status) &&
            (!other || read_run(j, other, &j->other, &j->other_tag, status)) &&

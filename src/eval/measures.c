@@ -50,6 +50,29 @@ static const gb_measure measures[] = {
 
 #define MEASURES (sizeof measures / sizeof measures[0])
 
+/* The names that ir-measures has for them: of a whole list, and with a cut-off. */
+static const struct {
+    const char *name;  /* in ir-measures */
+    const char *whole; /* here, without "@k"; NULL: it needs a cut-off */
+    const char *cut;   /* here, with "@k"; NULL: it takes none */
+} ir_measures[] = {
+    {"nDCG", "ndcg", "ndcg_cut"},
+    {"RR", "recip_rank", "MRR"},
+    {"AP", "map", "map_cut"},
+    {"MAP", "map", "map_cut"},
+    {"R", NULL, "recall"},
+    {"Recall", NULL, "recall"},
+    {"P", NULL, "P"},
+    {"Success", NULL, "success"},
+    {"Rprec", "Rprec", NULL},
+    {"Bpref", "bpref", NULL},
+    {"IPrec", NULL, "iprec_at_recall"},
+    {"Judged", NULL, "Judged"},
+    {"NumQ", "num_q", NULL},
+    {"NumRet", "num_ret", NULL},
+    {"NumRel", "num_rel", NULL},
+};
+
 const gb_measure *gb_measure_at(size_t index)
 {
     return index < MEASURES ? &measures[index] : NULL;
@@ -61,10 +84,11 @@ static bool add_metric(gb_metrics *metrics, gb_metric metric, gb_status *status)
     size_t place = 0;
     while (place < metrics->count) {
         const gb_metric *other = &metrics->items[place];
-        if (other->measure == metric.measure && other->parameter == metric.parameter)
+        bool same = other->measure == metric.measure;
+        if (same && other->parameter == metric.parameter && other->level == metric.level)
             return true;
-        if (other->measure > metric.measure ||
-            (other->measure == metric.measure && other->parameter > metric.parameter))
+        if (other->measure > metric.measure || (same && other->parameter > metric.parameter) ||
+            (same && other->parameter == metric.parameter && other->level > metric.level))
             break;
         place++;
     }
@@ -79,7 +103,7 @@ static bool add_metric(gb_metrics *metrics, gb_metric metric, gb_status *status)
 
 /* All parameters of a comma-separated list. */
 static bool add_parameters(gb_metrics *metrics, const gb_measure *measure, const char *list,
-                           gb_status *status)
+                           int32_t level, gb_status *status)
 {
     while (true) {
         char text[32];
@@ -96,7 +120,7 @@ static bool add_parameters(gb_metrics *metrics, const gb_measure *measure, const
                            measure->kind == GB_PARAMETER_CUT ? "a rank is an integer from 1"
                                                              : "a level of recall lies in 0 to 1",
                            "wrong parameter \"%s\" of measure %s", text, measure->name);
-        if (!add_metric(metrics, (gb_metric){measure, value}, status))
+        if (!add_metric(metrics, (gb_metric){measure, value, level}, status))
             return false;
         if (!list[length])
             return true;
@@ -105,34 +129,75 @@ static bool add_parameters(gb_metrics *metrics, const gb_measure *measure, const
 }
 
 static bool add_measure(gb_metrics *metrics, const gb_measure *measure, const char *parameters,
-                        gb_status *status)
+                        int32_t level, gb_status *status)
 {
+    if (level && measure->all_grades)
+        return gb_fail(status, GB_USAGE, NULL, "leave (rel=...) out", "measure %s takes all grades",
+                       measure->name);
     if (measure->kind != GB_PARAMETER_NONE)
         return add_parameters(metrics, measure, parameters ? parameters : measure->parameters,
-                              status);
+                              level, status);
     if (parameters)
         return gb_fail(status, GB_USAGE, NULL, NULL, "measure %s has no parameter", measure->name);
-    return add_metric(metrics, (gb_metric){.measure = measure}, status);
+    return add_metric(metrics, (gb_metric){.measure = measure, .level = level}, status);
+}
+
+static const gb_measure *measure_named(const char *name)
+{
+    for (size_t i = 0; i < MEASURES; i++)
+        if (!strcmp(measures[i].name, name))
+            return &measures[i];
+    return NULL;
+}
+
+/* NAME, NAME@K or NAME(rel=N)@K as ir-measures writes them. *taken: it was such a name. */
+static bool add_ir_measure(gb_metrics *metrics, const char *text, bool *taken, gb_status *status)
+{
+    size_t length = strcspn(text, "(@");
+    const char *behind = text + length;
+    int level = 0, read = 0;
+    *taken = false;
+    if (*behind == '(') {
+        if (sscanf(behind, "(rel=%9d)%n", &level, &read) != 1 || !read || level < 1)
+            return true;
+        behind += read;
+    }
+    if (*behind && *behind != '@')
+        return true;
+    for (size_t i = 0; i < sizeof ir_measures / sizeof *ir_measures; i++) {
+        const char *name = *behind ? ir_measures[i].cut : ir_measures[i].whole;
+        if (strlen(ir_measures[i].name) != length || strncmp(ir_measures[i].name, text, length) ||
+            !name)
+            continue;
+        *taken = true;
+        return add_measure(metrics, measure_named(name), *behind ? behind + 1 : NULL, level,
+                           status);
+    }
+    return true;
 }
 
 bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status)
 {
     bool all = strcmp(text, "all") == 0, official = strcmp(text, "official") == 0;
     for (size_t i = 0; i < MEASURES && (all || official); i++)
-        if ((all || measures[i].official) && !add_measure(metrics, &measures[i], NULL, status))
+        if ((all || measures[i].official) && !add_measure(metrics, &measures[i], NULL, 0, status))
             return false;
     if (all || official)
         return true;
+    bool taken;
+    bool ok = add_ir_measure(metrics, text, &taken, status);
+    if (taken)
+        return ok;
     for (size_t i = 0; i < MEASURES; i++) {
         size_t length = strlen(measures[i].name);
         if (strncmp(text, measures[i].name, length) != 0)
             continue;
         if (text[length] == '\0')
-            return add_measure(metrics, &measures[i], NULL, status);
+            return add_measure(metrics, &measures[i], NULL, 0, status);
         bool digit =
             text[length + 1] == '.' || (text[length + 1] >= '0' && text[length + 1] <= '9');
         if (text[length] == '.' || text[length] == '@' || (text[length] == '_' && digit))
-            return add_measure(metrics, &measures[i], text + length + 1, status);
+            return add_measure(metrics, &measures[i], text + length + 1, 0, status);
     }
     return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help lists the measures",
                    "unknown measure \"%.60s\"", text);
@@ -141,13 +206,16 @@ bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status)
 void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME])
 {
     const gb_measure *measure = metric->measure;
+    char level[20] = "";
+    if (metric->level)
+        snprintf(level, sizeof level, "(rel=%d)", (int)metric->level);
     if (measure->kind == GB_PARAMETER_NONE)
-        snprintf(name, GB_METRIC_NAME, "%s", measure->name);
+        snprintf(name, GB_METRIC_NAME, "%s%s", measure->name, level);
     else if (measure->kind == GB_PARAMETER_CUT)
-        snprintf(name, GB_METRIC_NAME, "%s%c%u", measure->name, measure->separator,
+        snprintf(name, GB_METRIC_NAME, "%s%s%c%u", measure->name, level, measure->separator,
                  (unsigned)metric->parameter);
     else
-        snprintf(name, GB_METRIC_NAME, "%s%c%.2f", measure->name, measure->separator,
+        snprintf(name, GB_METRIC_NAME, "%s%s%c%.2f", measure->name, level, measure->separator,
                  metric->parameter);
 }
 
@@ -156,7 +224,7 @@ void gb_metric_label(const gb_metric *metric, int32_t level, char label[GB_METRI
     char name[GB_METRIC_NAME];
     int length = (int)strlen(metric->measure->name);
     gb_metric_name(metric, name);
-    if (level == 1 || metric->measure->all_grades)
+    if (level == 1 || metric->level || metric->measure->all_grades)
         snprintf(label, GB_METRIC_LABEL, "%s", name);
     else
         snprintf(label, GB_METRIC_LABEL, "%.*s(rel=%d)%s", length, name, (int)level, name + length);

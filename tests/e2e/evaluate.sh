@@ -126,4 +126,19 @@ both=$(made evaluate --fuse "$step" --fuse "$other" --collection "$collection") 
 "$gabbro" fuse "$step/runs/dl19.trec" "$other/runs/dl19.trec" --out fused.trec >log
 expect "evaluations are fused as their runs are" \
     [ "$(cut -d' ' -f 1-5 "$both/runs/dl19.trec")" = "$(cut -d' ' -f 1-5 fused.trec)" ]
+
+# ---- for other tools ---------------------------------------------------------------------------------
+"$gabbro" eval -m nDCG@10 -m 'P(rel=2)@5' beir/qrels/dl19.tsv "$step/runs/dl19.trec" >want 2>log
+gzip -c "$step/runs/dl19.trec" | "$gabbro" eval -m nDCG@10 -m 'P(rel=2)@5' beir/qrels/dl19.tsv - >got 2>log
+expect "a run on standard input, packed: $(tail -n 1 got)" cmp -s want got
+"$gabbro" eval - - </dev/null >got 2>log
+expect "but one file alone" grep -q "only one file can be standard input" log
+run=$(made bm25-run --collection "$collection" --split dl19 --depth 4 --jsonl mined.jsonl --jsonl-skip 1)
+expect "queries, positives and negatives as JSON lines" \
+    [ "$(grep -c '"query_id":"q[12]","query":"stone","positive_passages":\[{"docid":"d[0-9]*","title":"","text":"' mined.jsonl)" = 2 ]
+ranked=$(awk '$1 == "q2" && $4 > 1 && $3 != "d9" { printf "%s ", $3 }' "$run/run.trec")
+given=$(sed -n '2s/.*negative_passages//p' mined.jsonl | grep -o '"docid":"[^"]*"' | cut -d '"' -f 4 | tr '\n' ' ')
+expect "negatives from the second rank on: $given" [ "$given" = "$ranked" ]
+again=$(made collection --from mined.jsonl)
+expect "they are read as training queries again" [ "$(grep -rc '.' "$again/collection/qrels/train.tsv")" = 6 ]
 checks_end

@@ -20,6 +20,8 @@ static void write_archive(const char *path, int format, const member *members)
 {
     struct archive *a = archive_write_new();
     archive_write_set_format(a, format);
+    if (format == ARCHIVE_FORMAT_ZIP)
+        archive_write_zip_set_compression_store(a);
     if (strstr(path, ".gz"))
         archive_write_add_filter_gzip(a);
     cr_assert_eq(archive_write_open_filename(a, path), ARCHIVE_OK);
@@ -52,14 +54,14 @@ static void expect_unpacked(const char *path)
 {
     gb_status status = {0};
     cr_assert(gb_remove_tree("to", NULL));
-    cr_assert(data_import_untar(path, "to", &status), "%s: %s", status.where, status.what);
+    cr_assert(data_import_unarchive(path, "to", &status), "%s: %s", status.where, status.what);
 }
 
 static void expect_refused(const char *path, const char *what)
 {
     gb_status status = {0};
     cr_assert(gb_remove_tree("to", NULL));
-    cr_expect_not(data_import_untar(path, "to", &status), "%s", what);
+    cr_expect_not(data_import_unarchive(path, "to", &status), "%s", what);
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, path);
     cr_expect_not_null(strstr(status.what, what), "\"%s\" does not say \"%s\"", status.what, what);
@@ -97,6 +99,36 @@ Test(archives, long_names_and_foreign_letters)
         expect_unpacked("utf8.tar");
         expect_file("to/fl\xc3\xbcsse.tsv", "x");
     }
+    scratch_leave(&s);
+}
+
+Test(archives, zip)
+{
+    scratch s = scratch_enter();
+    const member members[] = {{.name = "scifact/corpus.jsonl", .body = "{}\n{}\n"},
+                              {.name = "__MACOSX/scifact/._corpus.jsonl", .body = "x"},
+                              {.name = "scifact/qrels/test.tsv", .body = "q\td\t1\n"},
+                              {.name = NULL}};
+    write_archive("scifact.zip", ARCHIVE_FORMAT_ZIP, members);
+    expect_unpacked("scifact.zip");
+    expect_file("to/scifact/corpus.jsonl", "{}\n{}\n");
+    expect_file("to/scifact/qrels/test.tsv", "q\td\t1\n");
+    cr_expect_not(gb_file_exists("to/__MACOSX/scifact/._corpus.jsonl"));
+    size_t size;
+    char *bytes = gb_read_file("scifact.zip", &size, NULL);
+    cr_assert_not_null(bytes);
+    gb_status status = {0};
+    cr_assert(gb_write_file("cut.zip", bytes, size / 2, &status), "%s", status.what);
+    expect_refused("cut.zip", "archive");
+    char *body = memmem(bytes, size, "q\td", 3);
+    cr_assert_not_null(body, "so short a file is stored, or this test needs another damage");
+    *body = 'r';
+    cr_assert(gb_write_file("bad.zip", bytes, size, &status));
+    expect_refused("bad.zip", "CRC");
+    free(bytes);
+    write_archive("out.zip", ARCHIVE_FORMAT_ZIP,
+                  (const member[]){{.name = "../outside", .body = "x"}, {.name = NULL}});
+    expect_refused("out.zip", "outside of its folder");
     scratch_leave(&s);
 }
 
@@ -223,7 +255,7 @@ Test(archives, every_failure_is_reported)
         gb_status status = {0};
         cr_assert(gb_remove_tree("to", NULL));
         gb_fault_arm((uint64_t)n);
-        bool ok = data_import_untar("two.tar.gz", "to", &status);
+        bool ok = data_import_unarchive("two.tar.gz", "to", &status);
         gb_fault_kind seen = gb_fault_seen();
         armed = gb_fault_left() == 0;
         gb_fault_arm(0);

@@ -5,6 +5,58 @@
 
 #include <zlib.h>
 
+/* ---- TREC ---- */
+
+static void write_trec(const char *path)
+{
+    scratch_write(path,
+                  "<DOC>\n<DOCNO>D1</DOCNO>\n<TEXT>\nhttps://example.org/elbe\nThe Elbe\n"
+                  "The Elbe flows < 1 km\n  north.\n\n</TEXT>\n</DOC>\n"
+                  "<DOC>\n<DOCNO> LA01-1 </DOCNO>\n<DOCID> 1 </DOCID>\n<HEADLINE>\n<P>\nRocks "
+                  "cool\n</P>\n</HEADLINE>\n<TEXT>\n<P>\nBasalt <F P=1>cools</F> fast.</P>\n"
+                  "</TEXT><GRAPHIC>A map.</GRAPHIC>\n</DOC>\n"
+                  "<DOC><DOCNO>3</DOCNO><TEXT></TEXT></DOC>\n");
+}
+
+Test(formats, trec_documents)
+{
+    scratch s = scratch_enter();
+    write_trec("docs/msmarco-docs.trec");
+    scratch_write("docs/queries.dev.tsv", "q1\twhere does it flow\n");
+    scratch_write("docs/qrels.dev.tsv", "q1\t0\tD1\t1\n");
+    gb_collection *c = import_plain("docs", "out");
+    cr_assert_eq(c->passages, 3);
+    expect_row(c->passage_ids, 1, "LA01-1");
+    expect_row(c->titles, 0, "The Elbe");
+    expect_row(c->texts, 0, "The Elbe flows < 1 km north.");
+    expect_row(c->titles, 1, "Rocks cool");
+    expect_row(c->texts, 1, "Basalt cools fast. A map.");
+    expect_row(c->texts, 2, "");
+    cr_expect_str_eq(c->splits, "dev");
+    gb_collection_close(c);
+    write_trec("alone.trec");
+    c = import_plain("alone.trec", "alone");
+    cr_expect_eq(c->passages, 3);
+    gb_collection_close(c);
+    static const struct {
+        const char *text, *what;
+    } bad[] = {{"<DOC>\n<DOCNO>1</DOCNO>\n<DOC>\n", "inside"},
+               {"</DOC>\n", "without a <DOC>"},
+               {"<DOC><TEXT>x</TEXT></DOC>\n", "without <DOCNO>"},
+               {"<DOC><DOCNO>1</DOCNO>\n", "has no end"},
+               {"no markup\n", "no passage"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        gb_status status = {0};
+        gb_import_params params = GB_IMPORT_DEFAULTS;
+        params.path = "bad.trec";
+        scratch_write("bad.trec", bad[i].text);
+        cr_expect_not(gb_collection_import(&params, "refused", &status));
+        cr_expect(strstr(status.what, bad[i].what), "%s: %s", bad[i].text, status.what);
+        cr_expect_eq(status.code, GB_DATA);
+    }
+    scratch_leave(&s);
+}
+
 /* ---- DPR ---- */
 
 static const char psgs[] = "id\ttext\ttitle\n"

@@ -195,7 +195,7 @@ Test(measures, names)
         {"iprec_at_recall..5", "iprec_at_recall_0.50"},
     };
     static const char *const bad[] = {
-        "",          "nDCG", "map.3", "P.0", "P.1.5", "P.-1", "P.5,", "P.x", "iprec_at_recall.1.1",
+        "",          "nDGC", "map.3", "P.0", "P.1.5", "P.-1", "P.5,", "P.x", "iprec_at_recall.1.1",
         "ndcg_cutx", "MRR@"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         gb_metrics metrics = {0};
@@ -537,7 +537,7 @@ Test(measures, command_line_errors)
         {"eval", NULL},
         {"eval", qrels, NULL},
         {"eval", "--bogus", qrels, run, NULL},
-        {"eval", "-m", "nDCG@10", qrels, run, NULL},
+        {"eval", "-m", "nDGC@10", qrels, run, NULL},
         {"eval", "-l", "x", qrels, run, NULL},
         {"eval", "--ties", "random", qrels, run, NULL},
     };
@@ -677,4 +677,86 @@ Test(measures, trec_dl_2019)
         free(output), free(run);
     }
     free(qrels);
+}
+
+/* ---- ir-measures ---- */
+
+Test(measures, names_of_ir_measures)
+{
+    static const struct {
+        const char *given, *name; /* as ir-measures has it; as it is printed */
+    } good[] = {{"nDCG@10", "ndcg_cut_10"},
+                {"nDCG", "ndcg"},
+                {"RR@10", "MRR@10"},
+                {"RR", "recip_rank"},
+                {"AP", "map"},
+                {"AP(rel=2)", "map(rel=2)"},
+                {"AP@100", "map_cut_100"},
+                {"P(rel=2)@5", "P(rel=2)_5"},
+                {"R@1000", "recall_1000"},
+                {"Success@1", "success_1"},
+                {"IPrec@0.1", "iprec_at_recall_0.10"},
+                {"Rprec", "Rprec"},
+                {"Bpref", "bpref"},
+                {"Judged@10", "Judged@10"}};
+    static const struct {
+        const char *given, *what;
+    } bad[] = {{"nDCG(rel=2)@10", "takes all grades"},
+               {"P(rel=0)@5", "unknown measure"},
+               {"P(rel=2", "unknown measure"},
+               {"R", "unknown measure"},
+               {"RR@0", "wrong parameter"},
+               {"Foo@10", "unknown measure"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        gb_metrics metrics = {0};
+        gb_status status = {0};
+        char name[GB_METRIC_NAME];
+        cr_assert(gb_metrics_add(&metrics, good[i].given, &status), "%s", status.what);
+        cr_assert(gb_metrics_add(&metrics, good[i].given, &status));
+        cr_assert_eq(metrics.count, 1);
+        gb_metric_name(&metrics.items[0], name);
+        cr_expect_str_eq(name, good[i].name);
+        free(metrics.items);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        gb_metrics metrics = {0};
+        gb_status status = {0};
+        cr_expect_not(gb_metrics_add(&metrics, bad[i].given, &status), "%s", bad[i].given);
+        cr_expect(strstr(status.what, bad[i].what), "%s: %s", bad[i].given, status.what);
+        free(metrics.items);
+    }
+}
+
+/* A level of its own gives what -l gives for all. */
+Test(measures, level_of_one_measure)
+{
+    const char *judged = help_write("qrels", "q 0 a 2\nq 0 b 1\nq 0 c 2\n");
+    const char *ranked = help_write("run", "q Q0 b 1 3 x\nq Q0 a 2 2 x\nq Q0 d 3 1 x\n");
+    gb_run_names names;
+    gb_run run = {0};
+    gb_qrels qrels = {0};
+    gb_metrics both = {0}, plain = {0};
+    cr_assert(gb_run_names_create(&names, NULL) &&
+              gb_run_read(ranked, GB_RUN_TREC, &names, &run, NULL, NULL) &&
+              gb_qrels_read(judged, &names, &qrels, NULL));
+    cr_assert(gb_metrics_add(&both, "P@2", NULL) && gb_metrics_add(&both, "P(rel=2)@2", NULL) &&
+              gb_metrics_add(&both, "AP(rel=2)", NULL) && gb_metrics_add(&plain, "map", NULL));
+    gb_eval_params how = GB_EVAL_TREC;
+    gb_evaluation own = {0}, level = {0};
+    how.metrics = &both;
+    cr_assert(gb_evaluate(&run, &qrels, &names, &how, &own, NULL));
+    how.metrics = &plain;
+    how.level = 2;
+    cr_assert(gb_evaluate(&run, &qrels, &names, &how, &level, NULL));
+    cr_expect_eq(gb_evaluation_total(&own, "P_2"), 1);
+    cr_expect_eq(gb_evaluation_total(&own, "P(rel=2)_2"), .5);
+    cr_expect_eq(gb_evaluation_total(&own, "map(rel=2)"), .25);
+    cr_expect_eq(gb_evaluation_total(&level, "map"), .25);
+    gb_evaluation_free(&own);
+    gb_evaluation_free(&level);
+    free(both.items);
+    free(plain.items);
+    free(qrels.rows);
+    gb_run_free(&run);
+    gb_run_names_free(&names);
 }
