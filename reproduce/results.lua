@@ -69,6 +69,17 @@ function row(key, retriever, encoder)
   if encoder then row_before(key, encoder) end
 end
 
+-- A row of GAR: rankings of BM25 by questions with what generators wrote for them (of gar), taken in turn.
+function gar_row(key, ...)
+  local all = {}
+  for _, written in ipairs {...} do
+    all[#all + 1] = {"--fuse", artifact("evaluate " .. key .. ", one text", "evaluate", "--bm25", "--collection",
+      here.set.collection, "--expansions", written, "--depth", settings.search_depth, "--keep", settings.search_depth)}
+  end
+  note_row(key, artifact("evaluate " .. key, "evaluate", all, "--fusion", "turns", "--collection", here.set.collection,
+    "--depth", settings.search_depth), columns_of(here.set.name))
+end
+
 -- A row of BM25 with options, e.g. "--rm3", on the set at hand.
 function bm25_row(key, ...)
   note_row(key, artifact("evaluate " .. key, "evaluate", "--bm25", "--collection", here.set.collection, {...}, "--depth",

@@ -123,8 +123,8 @@ function tokens_of(set, queries, length)
     option("--generated", queries), prompt "query", prompt "passage")
 end
 
--- A T5 trained on the training queries: small, medium or large.
-local function train_generator(set, size)
+-- A T5 trained on the training queries of a set (collection and plain, its tokens): small, medium or large.
+function train_generator(set, size)
   local width = setting("generator_" .. size .. "_hidden")
   if not setting "generator_epochs" then refuse "this scale has no settings of generators to train" end
   if not width then refuse('a generator is small, medium or large, not "' .. size .. '"') end

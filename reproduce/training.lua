@@ -266,6 +266,18 @@ function deepct(encoder)
     here.tokens)
 end
 
+-- What a generator of that size writes for the questions at hand once it has learned answers, sentences or titles of the
+-- training questions, for bm25_row(KEY, "--expansions", WRITTEN) and gar_row.
+function gar(target, size)
+  local of = {name = "questions, " .. target}
+  of.collection = artifact(of.name, "collection", "--questions-of", here.set.collection, "--target", target)
+  of.plain = artifact("tokens " .. of.name, "tokenize", "--collection", of.collection, "--vocabulary", here.vocabulary,
+    "--passage-tokens", settings.query_tokens, "--query-tokens", settings.passage_tokens)
+  return artifact("generate " .. target, "generate", "--model", train_generator(of, size), "--collection", of.collection,
+    "--queries", 1, "--top-k", 1, "--max-tokens", settings.passage_tokens, "--prompt-tokens", settings.query_tokens, "--batch",
+    128, option("--prompt", setting "generator_prompt"))
+end
+
 -- A retriever trained with so many of the training queries, in as many steps as with all.
 function few(encoder, number, batch, rate)
   return finetune_as({

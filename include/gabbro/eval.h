@@ -196,6 +196,22 @@ bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text
 bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_row_file *texts,
                       uint32_t depth, gb_qrels *qrels, gb_status *status);
 
+/* ---- what generators write for questions ---- */
+
+typedef enum gb_generated {
+    GB_GENERATED_NONE,
+    GB_GENERATED_ANSWER,   /* its first answer */
+    GB_GENERATED_SENTENCE, /* of its passage, the first sentence that holds an answer; without
+                           answers the one that shares most terms with it */
+    GB_GENERATED_TITLE,    /* of its passage */
+} gb_generated;
+extern const char *const gb_generated_names[]; /* ended by NULL */
+/* Writes a BEIR folder in which questions are the passages, and what is to be generated for them is
+ * their query: the questions of all splits, and targets of those of the training split. So a
+ * generator of queries becomes one of GAR's. GB_DATA if no training query has such a target. */
+bool gb_targets_write(const gb_collection *collection, gb_generated kind, const char *folder,
+                      gb_status *status);
+
 /* ---- measures ---- */
 
 #define GB_UNJUDGED INT32_MIN /* grade of a passage without judgement */

@@ -122,7 +122,8 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
 /* Queries with texts appended. */
 typedef struct gb_expansions gb_expansions;
 /* Reads lines of JSON {"_id": "q1", "text": "..."}, each a text that is appended to that query behind
- * a blank, in the order of the lines (GAR, Mao et al., 2021). names: ids of `count` queries, whose
+ * a blank, in the order of the lines (GAR, Mao et al., 2021); or those of gabbro generate, from the
+ * folder of its artifact, for passages that are questions. names: ids of `count` queries, whose
  * texts `text` gives with ctx; what is given must outlive it. GB_DATA for an unknown query. */
 gb_expansions *gb_expansions_read(const char *path, gb_names *names, uint32_t count,
                                   gb_query_fn *text, const void *ctx, gb_status *status);

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <gabbro/artifact.h>
+#include <gabbro/eval.h>
 #include <gabbro/experiment.h>
 #include <gabbro/synth.h>
 
@@ -10,6 +11,8 @@
 
 typedef struct settings {
     const char *from, *cut;    /* what is imported, or cut */
+    const char *questions;     /* collection whose questions become passages */
+    uint32_t target;           /* gb_generated, of these */
     const char *world;         /* seed, as it was typed, or NULL */
     const char *set;           /* of the world */
     uint64_t seed;             /* of the world */
@@ -33,12 +36,24 @@ static bool check_set(const settings *o, gb_status *status)
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     settings *o = self;
-    if (!!o->world + !!o->from + !!o->cut != 1)
+    if (!!o->world + !!o->from + !!o->cut + !!o->questions != 1)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
-                       "give one of --world, --from and --cut");
+                       "give one of --world, --from, --cut and --questions-of");
+    if (!o->questions != !o->target)
+        return gb_fail(status, GB_USAGE, NULL, "see --help",
+                       "--questions-of and --target are given together");
     maker->version = o->world ? GB_WORLD_VERSION : 1;
     return (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
            check_set(o, status);
+}
+
+/* Questions and targets, as a folder of BEIR to import. */
+static bool write_questions(const settings *o, const char *folder, gb_status *status)
+{
+    gb_collection *of = gb_open_collection(o->questions, status);
+    bool ok = of && gb_targets_write(of, (gb_generated)o->target, folder, status);
+    gb_collection_close(of);
+    return ok;
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
@@ -46,12 +61,15 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     settings *o = self;
     char *stored = o->cut ? gb_path_join(status, o->cut, "collection") : NULL;
     char *out = gb_maker_file(maker, "collection", status);
-    o->import.path = o->cut ? stored : o->from;
+    char *beir = o->questions ? gb_maker_resume_file(maker, "beir", status) : NULL;
+    o->import.path = o->cut ? stored : o->questions ? beir : o->from;
     o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
     bool ok = out && (!o->cut || stored) &&
+              (!o->questions || (beir && write_questions(o, beir, status))) &&
               (o->world ? gb_synth_generate(o->seed, o->set, out, status)
                         : gb_collection_import_as(&o->import, &o->variant, out, status));
+    free(beir);
     free(stored);
     free(out);
     return ok;
@@ -66,6 +84,12 @@ static int run(const gb_call *call)
         {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT, "PATH", "import this folder or file"},
         {"cut", GB_OPTION_TEXT, &o.cut, GB_OPTION_INPUT, "ARTIFACT",
          "cut the passages of this collection"},
+        {"questions-of", GB_OPTION_TEXT, &o.questions, GB_OPTION_INPUT, "ARTIFACT",
+         "its questions become the passages, for generators that write for questions (GAR)"},
+        {"target", GB_OPTION_CHOICE, &o.target, 0, NULL,
+         "what such a generator learns to write: the answer, the sentence that has it, or the "
+         "title",
+         gb_generated_names},
         {"queries", GB_OPTION_TEXT, &o.import.queries, GB_OPTION_INPUT, "FILE",
          "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)"},
         {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,
@@ -94,7 +118,8 @@ static int run(const gb_call *call)
 const gb_command gb_cli_collection = {
     .name = "collection",
     .summary = "make a stored collection: a set of the mini world, or an import",
-    .usage = "(--world SEED [--set NAME] | --from PATH | --cut ARTIFACT) [options]",
+    .usage = "(--world SEED [--set NAME] | --from PATH | --cut ARTIFACT | --questions-of ARTIFACT "
+             "--target T) [options]",
     .description =
         "Make a stored collection: a set of the mini world; an import of a BEIR folder, MS MARCO "
         "TSV files, a JSONL of documents, the files of SQuAD, DPR, Pyserini, Tevatron, "

@@ -17,7 +17,9 @@ const gb_option gb_bm25_options[] = {
     {"term-weights", GB_OPTION_TEXT, FIELD(weights), GB_OPTION_INPUT, "ARTIFACT",
      "index the words and frequencies of gabbro weigh-words in the place of the passages (DeepCT)"},
     {"expansions", GB_OPTION_TEXT, FIELD(expansions), GB_OPTION_INPUT, "FILE",
-     "texts to append to queries, lines of {\"_id\": \"q1\", \"text\": \"...\"} (GAR)"},
+     "texts to append to queries (GAR): lines of {\"_id\": \"q1\", \"text\": \"...\"}, or the "
+     "artifact of "
+     "gabbro generate for a collection --questions-of"},
     {"rm3", GB_OPTION_FLAG, FIELD(rm3), 0, NULL,
      "search again with terms of the first passages (RM3)"},
     {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), 0, NULL,

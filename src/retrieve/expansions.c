@@ -21,6 +21,7 @@ static bool take(void *ctx, const gb_lines *lines, const json_t *object, gb_stat
     if (!*id)
         id = gb_json_text(object, "id");
     if (!gb_json_get_string(object, "text", gb_lines_path(lines), &text, status) ||
+        (!text && !gb_json_get_string(object, "query", gb_lines_path(lines), &text, status)) ||
         !gb_names_row(e->names, id, strlen(id), &row, status))
         return false;
     if (!text || !*id)
@@ -51,7 +52,12 @@ gb_expansions *gb_expansions_read(const char *path, gb_names *names, uint32_t co
                          .ctx = ctx,
                          .expanded = gb_alloc(count, sizeof *e->expanded, status),
                          .count = count};
-    if (e->expanded && gb_jsonl_each(gb_lines_open(path, status), take, e, status))
+    char *inside = gb_path_join(status, path, "queries.jsonl");
+    bool ok =
+        e->expanded && inside &&
+        gb_jsonl_each(gb_lines_open(gb_dir_exists(path) ? inside : path, status), take, e, status);
+    free(inside);
+    if (ok)
         return e;
     gb_expansions_destroy(e);
     return NULL;
