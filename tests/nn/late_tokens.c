@@ -104,8 +104,12 @@ static float *encode_all(const late_model *x, gb_late_side side, uint32_t at_onc
                          uint32_t *tags, size_t *kept)
 {
     gb_status status = {0};
-    const gb_late_encoder_params how = {x->device,   &x->m.bert,  &x->late,
-                                        x->m.params, x->m.values, side};
+    const gb_late_encoder_params how = {.device = x->device,
+                                        .bert = &x->m.bert,
+                                        .late = &x->late,
+                                        .params = x->m.params,
+                                        .values = x->m.values,
+                                        .side = side};
     gb_late_encoder *encoder = gb_late_encoder_create(&how, &status);
     MUST(encoder);
     float *tokens = calloc((size_t)TEXTS * TINY_LONGEST * WIDTH, sizeof *tokens);

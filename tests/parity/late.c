@@ -74,7 +74,12 @@ static vectors encode_lines(const opened *o, gb_device *device, gb_late_side sid
                             gb_late_kept(&o->late, side, ids.data + before, ids.count - before);
     }
     v.tokens = calloc((size_t)v.starts[v.texts] * o->settings.width, sizeof *v.tokens);
-    const gb_late_encoder_params how = {device, &o->bert, &o->late, o->params, o->values, side};
+    const gb_late_encoder_params how = {.device = device,
+                                        .bert = &o->bert,
+                                        .late = &o->late,
+                                        .params = o->params,
+                                        .values = o->values,
+                                        .side = side};
     gb_late_encoder *encoder = gb_late_encoder_create(&how, &status);
     MUST(encoder);
     const gb_encode_rows rows = {.ids = ids.data, .starts = ends, .count = v.texts};
