@@ -341,6 +341,24 @@ typedef struct gb_export_params {
  * no evaluation. */
 bool gb_export_write(const gb_export_params *params, const char *out, gb_status *status);
 
+/* ---- a table that can be checked without a device ---- */
+
+/* What a bundle is made of. */
+typedef struct gb_bundle_params {
+    const char *folder;     /* of results.jsonl and table.json, as gabbro reproduce writes it */
+    const char *tables_dir; /* published numbers, claims, records */
+} gb_bundle_params;
+/* Writes the folder `out`, which must not be there: table and results, evaluations/NAME with their
+ * runs, collections/NAME with judgements, records/NAME.json of all artifacts behind them, tables/,
+ * and bundle.json with the SHA-256 of every file. */
+bool gb_bundle_write(const gb_bundle_params *params, const char *out, gb_status *status);
+/* Checks a bundle and prints what was found: hashes of its files, evaluations against their
+ * records, measures against their runs (as deep as these are kept) and their values of queries, and
+ * the table with its verdicts against one made anew. *held: all of it. False if it cannot be
+ * checked. */
+bool gb_bundle_check(const gb_config *config, const char *folder, FILE *out, bool *held,
+                     gb_status *status);
+
 /* ---- two reproductions of a table ---- */
 
 /* Prints the cells of two folders of gb_report_write side by side, with their differences, and with

@@ -9,6 +9,7 @@ extern const gb_command gb_cli_ask;
 extern const gb_command gb_cli_bench;
 extern const gb_command gb_cli_bm25;
 extern const gb_command gb_cli_bm25_run;
+extern const gb_command gb_cli_bundle;
 extern const gb_command gb_cli_collection;
 extern const gb_command gb_cli_compare_devices;
 extern const gb_command gb_cli_coverage;

@@ -26,7 +26,7 @@ static const gb_command_group groups[] = {
       &gb_cli_bm25, &gb_cli_fuse, &gb_cli_eval, &gb_cli_agreement}},
     {"Reports and figures",
      {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_export,
-      &gb_cli_curves, &gb_cli_coverage, &gb_cli_tsne}},
+      &gb_cli_bundle, &gb_cli_curves, &gb_cli_coverage, &gb_cli_tsne}},
     {"Devices",
      {&gb_cli_doctor, &gb_cli_kernels, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism,
       &gb_cli_compare_devices, &gb_cli_verify}},

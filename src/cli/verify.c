@@ -1,8 +1,19 @@
 /* gabbro verify: is a model folder complete, and does this device compute what it should? */
 #include "cli.h"
 #include <gabbro/compare.h>
+#include <gabbro/report.h>
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A bundle is checked without a device. */
+static bool is_bundle(const char *folder)
+{
+    char *path = gb_path_join(NULL, folder, "bundle.json");
+    bool found = path && gb_file_exists(path);
+    free(path);
+    return found;
+}
 
 static int run(const gb_call *call)
 {
@@ -26,7 +37,9 @@ static int run(const gb_call *call)
     if (!gb_command_begin(&gb_cli_verify, options, call, &model, &code))
         return code;
     params.model = model.items[0];
-    if (!gb_verify(&params, &held, &status))
+    if (is_bundle(params.model)
+            ? !gb_bundle_check(call->config, params.model, stdout, &held, &status)
+            : !gb_verify(&params, &held, &status))
         return gb_command_end(&status);
     printf("%s\n", held ? "All of it holds." : "Something differs: see above.");
     return held ? GB_OK : GB_MISMATCH;
@@ -34,9 +47,9 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_verify = {
     .name = "verify",
-    .summary = "check a model folder: files, tensors, tokenizer, forward pass",
-    .operands = "MODEL",
-    .needs = "one model folder",
+    .summary = "check a model folder, or a bundle of a table",
+    .operands = "MODEL | BUNDLE",
+    .needs = "one folder",
     .operands_min = 1,
     .operands_max = 1,
     .description =
@@ -46,5 +59,9 @@ const gb_command gb_cli_verify = {
         "pooling, and some texts through the model on the device against the same computation in "
         "float64. Where there are numbers of another program for this model (golden.safetensors in "
         "the folder, or --golden), those too.\n\n"
+        "BUNDLE is a folder of gabbro bundle. Its files are compared with their hashes, "
+        "evaluations "
+        "with their records, measures with what the runs and the values of queries give, and the "
+        "table and its verdicts with those that follow from the results. No device is needed.\n\n"
         "Exit code 0: all held; 1: a difference is too large; others as for every command.",
     .run = run};

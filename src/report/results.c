@@ -226,6 +226,10 @@ static bool read_header(reader *read, json_t *line)
         return gb_lines_fail(read->lines, read->status, "give the results file of this table",
                              "the first line is not that of results for %s", read->spec->name);
     out->header = json_incref(line);
+    const char *collection = json_string_value(json_object_get(line, "collection"));
+    const char *found = collection ? resolve(read, read->base, collection) : NULL;
+    if (collection && (!found || json_object_set_new(line, "collection", json_string(found))))
+        return false;
     const char *device = json_string_value(json_object_get(line, "device"));
     const char *driver = json_string_value(json_object_get(line, "driver"));
     const char *kernels = json_string_value(json_object_get(line, "kernels"));

@@ -110,9 +110,43 @@ if [ "$whole" = whole ]; then
     sed -i 's/\tdev:/\ttest:/' cocondenser/tables/columns/cocondenser-table1.tsv
     reproduce judge table1 --paper cocondenser --runs models --collection beir --out model >table 2>log
     expect "a model is judged on a collection ($?)" grep -q '"42": 0\.[0-9]*' model/table.json
+    sed -i 's/\ttest:/\tdev:/' cocondenser/tables/columns/cocondenser-table1.tsv
 fi
 mkdir -p models/bm25
 echo "{}" >models/bm25/config.json
+
+# ---- bundles, checked without a driver ----
+verify() { VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent "$gabbro" verify "$@"; }
+bundled() # FOLDER TO
+{
+    "$gabbro" bundle "$1" --to "$2" --tables cocondenser/tables 2>log && mv store away
+    verify "$2" >said 2>&1
+    status=$?
+    mv away store 2>/dev/null
+    expect "a bundle of $1 holds, without store and device" [ "$status" = 0 ]
+    expect "all its parts" [ "$(grep -c -e '^files ' -e '^artifacts ' -e '^measures ' -e '^verdicts ' said)" = 4 ]
+}
+mkdir -p store
+bundled judged b
+expect "values of queries are averaged again" grep -q '^measures .* [1-9][0-9]* from values of queries' said
+if [ "$whole" = whole ]; then
+    bundled made c
+    expect "measures are computed anew from runs" grep -q '^measures   [1-9][0-9]* computed anew from runs' said
+    run=$(echo c/evaluations/evaluate-*/runs/dev.trec | tr ' ' '\n' | head -n 1)
+    sed -i 's/ Q0 \([^ ]*\) 1 / Q0 other 1 /' "$run"
+    verify c >said 2>&1
+    expect "a changed run is found ($?)" grep -q 'runs/dev.trec: is not as it was written' said
+    expect "in its evaluation" grep -q '^WRONG  evaluate-[0-9a-f]*: ' said
+    expect "in its measures" grep -q 'MRR@10: is not what its run gives' said
+fi
+sed -i 's/"verdict": "contradicted"/"verdict": "supported"/' b/table.json
+verify b >said 2>&1
+expect "a verdict that does not follow is found" \
+    [ "$? $(grep -c 'verdicts do not follow' said) $(grep -c 'table.json: is not as' said)" = '1 1 1' ]
+"$gabbro" bundle judged --to b --tables cocondenser/tables >said 2>&1
+expect "a bundle is not written over" [ "$? $(grep -c 'something already' said)" = '2 1' ]
+"$gabbro" bundle empty --to d >said 2>&1
+expect "a folder without results is refused" [ "$? $(grep -c 'results.jsonl' said)" = '3 1' ]
 
 refused() # WHAT TEXT ARGUMENTS...
 {

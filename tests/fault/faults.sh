@@ -431,7 +431,7 @@ fault 2 "a margin without scores" 'give --scores, too' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --margin 3
 fault 3 "scores of no run" 'run.trec: ' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$tokens" --margin 3
-for command in bm25 eval agreement export report store; do
+for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
 fault 2 "an option that is no UTF-8" '--split is no valid UTF-8' \
