@@ -168,12 +168,18 @@ typedef struct gb_filter_params {
                               so many; 0: keep all */
     const char *retriever; /* artifact or folder of the retriever */
     const char *tokens;    /* artifact of the tokens of these queries */
+    const char *cross;     /* artifact or folder of a cross-encoder that scores queries with their
+                              passages, for the two below; NULL: none */
+    double keep_share; /* keep this share of all queries, those with the largest scores; 1: all */
+    double
+        min_score; /* drop queries with a smaller probability, the logit's sigmoid; below 0: none */
 } gb_filter_params;
 /* What a filter kept and dropped. */
 typedef struct gb_filter_counts {
     uint32_t before;   /* queries before the filter */
     uint32_t repeated; /* queries dropped because they were repeated */
     uint32_t lost;     /* queries dropped because their passage ranks too low */
+    uint32_t low;      /* queries dropped because of their score */
 } gb_filter_counts;
 /* Filters the queries of a collection and writes the rest into the artifact of a command:
  * queries.jsonl with the remaining lines, generated.gbt, and queries.json. GB_DATA if the tokens

@@ -363,7 +363,7 @@ bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const ch
                            uint32_t count, uint32_t *tokens, gb_status *status);
 
 /* A cross-encoder with its tokenizer: pairs of texts go in, scores come out. Its params are those of
- * an encoder, but for `open` and `pooling`. */
+ * an encoder, but for `pooling`. */
 typedef struct gb_text_scorer gb_text_scorer;
 gb_text_scorer *gb_text_scorer_open(const gb_text_encoder_params *params, gb_status *status);
 void gb_text_scorer_close(gb_text_scorer *scorer);                /* NULL ok */

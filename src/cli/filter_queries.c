@@ -1,5 +1,5 @@
-/* gabbro filter-queries: drops generated queries: repeated ones, and those whose
- * passage a retriever does not find. */
+/* gabbro filter-queries: drops generated queries: repeated ones, those whose passage a retriever
+ * does not find, and those that a cross-encoder scores low. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -14,13 +14,18 @@ typedef struct settings {
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const gb_filter_params *how = &((const settings *)self)->filter;
-    if (!how->unique && !how->ranked)
+    bool scored = how->keep_share < 1 || how->min_score != GB_OPEN_REAL;
+    if (!how->unique && !how->ranked && !scored)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
-                       "give --unique or --keep-if-ranked: there is nothing to do");
+                       "give --unique, --keep-if-ranked, --keep-share or --min-score: there is "
+                       "nothing to do");
+    if (!how->cross == scored)
+        return gb_fail(status, GB_USAGE, NULL, "see --help",
+                       "--cross-encoder is given with --keep-share or --min-score");
     if (how->ranked ? !how->retriever || !how->tokens : how->retriever || how->tokens)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "--keep-if-ranked, --retriever and --tokens are given together");
-    maker->kernels = how->ranked ? GB_USER_SEARCH : 0;
+    maker->kernels = (how->ranked ? GB_USER_SEARCH : 0) | (how->cross ? GB_USER_ENCODE : 0);
     return !how->ranked || gb_retriever_users(how->retriever, &maker->kernels, status);
 }
 
@@ -36,15 +41,19 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     json_object_update_new(
         maker->facts, json_pack("{s:i, s:i, s:i}", "queries_before", (int)counts.before, "repeated",
                                 (int)counts.repeated, "ranked_too_low", (int)counts.lost));
-    gb_log(GB_LOG_INFO, "%u queries: %u repeated, %u whose passage ranks too low, %u left",
-           counts.before, counts.repeated, counts.lost,
-           counts.before - counts.repeated - counts.lost);
+    if (o->filter.cross)
+        json_object_set_new(maker->facts, "scored_too_low", json_integer(counts.low));
+    gb_log(
+        GB_LOG_INFO,
+        "%u queries: %u repeated, %u whose passage ranks too low, %u that score too low, %u left",
+        counts.before, counts.repeated, counts.lost, counts.low,
+        counts.before - counts.repeated - counts.lost - counts.low);
     return true;
 }
 
 static int run(const gb_call *call)
 {
-    settings o = {0};
+    settings o = {.filter = {.keep_share = 1, .min_score = GB_OPEN_REAL}};
     const gb_option options[] = {
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
@@ -57,6 +66,12 @@ static int run(const gb_call *call)
          "retriever that ranks: artifact or model folder"},
         {"tokens", GB_OPTION_TEXT, &o.filter.tokens, GB_OPTION_INPUT, "ARTIFACT",
          "tokens of these queries"},
+        {"cross-encoder", GB_OPTION_TEXT, &o.filter.cross, GB_OPTION_INPUT, "MODEL",
+         "cross-encoder that scores each query with its passage: artifact or folder"},
+        {"keep-share", GB_OPTION_RATIO, &o.filter.keep_share, 0, "S",
+         "keep this share of the queries, those that it scores best (Doc2Query--: .3)"},
+        {"min-score", GB_OPTION_RATIO, &o.filter.min_score, 0, "P",
+         "keep queries to which it gives at least this probability"},
         {0}};
     const gb_make_params params = {.command = &gb_cli_filter_queries,
                                    .version = 1,
@@ -70,7 +85,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_filter_queries = {
     .name = "filter-queries",
-    .summary = "drop generated queries that do not find their passage",
+    .summary = "drop generated queries that do not find or fit their passage",
     .description =
         "Keep the generated queries (of gabbro generate or gabbro queries) that are worth it. The "
         "tokens are those of gabbro tokenize --generated with the same queries. Prints the "

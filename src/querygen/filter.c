@@ -1,6 +1,7 @@
 /* Which generated queries are kept: not repeated ones, nor those whose passage a retriever does not
- * find. */
-#include <gabbro/querygen.h>
+ * find, nor those that a cross-encoder scores low. */
+#include "private.h"
+
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>
@@ -8,17 +9,11 @@
 
 enum { CHUNK = 1 << 16 }; /* queries that are ranked at a time */
 
-typedef struct filter {
-    gb_collection *collection; /* with the queries in place of its own */
-    uint32_t *passages;        /* [count] of each query */
-    bool *drop;                /* [count] */
-    gb_filter_counts counts;   /* of them */
-} filter;
+typedef querygen_filter filter;
 
 /* ---- repeated queries ---- */
 
-/* A query of a row: from `at` to its line end. */
-static size_t line_length(const char *row, size_t length, size_t at)
+size_t querygen_line_length(const char *row, size_t length, size_t at)
 {
     const char *end = memchr(row + at, '\n', length - at);
     return end ? (size_t)(end - row) - at : length - at;
@@ -27,7 +22,7 @@ static size_t line_length(const char *row, size_t length, size_t at)
 static bool said_before(const char *row, size_t at, size_t size)
 {
     for (size_t before = 0; before < at;) {
-        size_t other = line_length(row, at, before);
+        size_t other = querygen_line_length(row, at, before);
         if (other == size && !memcmp(row + before, row + at, size))
             return true;
         before += other + 1;
@@ -43,7 +38,7 @@ static bool list_queries(filter *f, bool unique, gb_status *status)
         size_t length;
         const char *row = gb_row_file_row(f->collection->generated, p, &length);
         for (size_t at = 0; at < length;) {
-            size_t size = line_length(row, length, at);
+            size_t size = querygen_line_length(row, length, at);
             if (!gb_grow(&f->passages, &space, (size_t)f->counts.before + 1, sizeof *f->passages,
                          status) ||
                 !gb_grow(&f->drop, &drop_space, (size_t)f->counts.before + 1, sizeof *f->drop,
@@ -171,7 +166,7 @@ static bool write_left(const filter *f, gb_lines *lines, FILE *out, gb_status *s
         size_t length;
         const char *row = gb_row_file_row(f->collection->generated, p, &length);
         for (size_t at = 0; at < length; i++) {
-            size_t size = line_length(row, length, at), bytes = 0;
+            size_t size = querygen_line_length(row, length, at), bytes = 0;
             char *line = NULL;
             int got = lines ? gb_lines_next(lines, &line, &bytes, status) : 1;
             if (got != 1)
@@ -215,6 +210,7 @@ bool gb_queries_filter(gb_maker *maker, gb_collection *collection, const gb_filt
     bool ok = gb_collection_use_queries(collection, params->queries, status) &&
               list_queries(&f, params->unique, status) &&
               (!params->ranked || rank(&f, params, maker, status)) &&
+              (!params->cross || querygen_filter_by_score(&f, params, maker, status)) &&
               write(&f, params, maker, status);
     *counts = f.counts;
     free(f.passages);

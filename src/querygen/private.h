@@ -38,4 +38,19 @@ bool querygen_make_prompt(gb_querygen *g, uint32_t passage, gb_status *status);
 /* queries.jsonl: all answers of the journal, in the order of the passages. */
 bool querygen_write(gb_querygen *g, const char *path, gb_status *status);
 
+/* ---- filtering, filter.c ---- */
+
+typedef struct querygen_filter {
+    gb_collection *collection; /* with the queries in place of its own */
+    uint32_t *passages;        /* [count] of each query */
+    bool *drop;                /* [count] */
+    gb_filter_counts counts;   /* of them */
+} querygen_filter;
+/* A query of a row: bytes from `at` to its line end. */
+size_t querygen_line_length(const char *row, size_t length, size_t at);
+/* Scores what is left with a cross-encoder, and drops what scores low (filter_score.c). A killed
+ * command goes on behind the last chunk. */
+bool querygen_filter_by_score(querygen_filter *filter, const gb_filter_params *params,
+                              gb_maker *maker, gb_status *status);
+
 #endif

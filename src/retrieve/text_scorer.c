@@ -16,6 +16,7 @@ struct gb_text_scorer {
     uint32_t max_tokens;     /* of a pair */
     gb_tokenizer *tokenizer; /* of its vocabulary */
     gb_device *device;       /* that computes */
+    gb_device *own;          /* the same, if it was opened here */
     gb_pair_scorer *scorer;  /* its program */
     gb_ids ids;              /* of the texts at hand, one behind the other */
 };
@@ -42,10 +43,12 @@ gb_text_scorer *gb_text_scorer_open(const gb_text_encoder_params *params, gb_sta
     gb_device_params device = gb_ops_device(params->config, params->device);
     device.users = GB_USER_ENCODE | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
-    bool ok = s && open_model(s, params, status) &&
-              gb_device_ready(params->config, params->device, status) &&
-              (s->device = gb_device_open(&device, status));
+    bool ok = s && open_model(s, params, status);
+    if (ok && !params->open)
+        ok = gb_device_ready(params->config, params->device, status) &&
+             (s->own = gb_device_open(&device, status));
     if (ok) {
+        s->device = params->open ? params->open : s->own;
         const gb_pair_scorer_params how = {.device = s->device,
                                            .bert = &s->bert,
                                            .head = &s->head,
@@ -66,7 +69,7 @@ void gb_text_scorer_close(gb_text_scorer *s)
     if (!s)
         return;
     gb_pair_scorer_destroy(s->scorer);
-    gb_device_close(s->device);
+    gb_device_close(s->own);
     gb_tokenizer_destroy(s->tokenizer);
     if (s->params)
         gb_bert_free(&s->bert);

@@ -182,4 +182,28 @@ expect "a random retriever keeps some" [ -s ids.6 ]
 "$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --generated "$step" \
     --passage-tokens 16 --query-tokens 16 >/dev/null
 expect "what is left can be tokenized" [ $? = 0 ]
+
+# A cross-encoder's scores: the best share of all queries, whatever was scored before a kill.
+cp -r stones judged && cp judged/qrels/test.tsv judged/qrels/train.tsv &&
+    judged=$("$gabbro" collection --quiet --from judged) &&
+    asked=$("$gabbro" tokenize --quiet --collection "$judged" --vocabulary "$vocabulary" --passage-tokens 16 --query-tokens 16) &&
+    bm25=$("$gabbro" bm25-run --quiet --collection "$judged" --depth 5) &&
+    cross=$("$gabbro" finetune-cross --quiet --init "$retriever" --collection "$judged" --tokens "$asked" --negatives "$bm25" \
+        --batch 1 --epochs 1 --negatives-per-query 1 --extend-positions) || exit 1
+scored() # OPTION...: what is left
+{
+    step=$("$gabbro" filter-queries --quiet --collection "$collection" --queries "$whole" --cross-encoder "$cross" "$@") &&
+        cat "$step/queries.jsonl"
+}
+scored --keep-share .5 >half
+scored --keep-share .2 >fifth
+all=$(wc -l <whole)
+expect "half of the queries are kept ($(wc -l <half) of $all)" [ "$(wc -l <half)" = $(((all + 1) / 2)) ]
+ids_of half >ids.half
+ids_of fifth >ids.fifth
+expect "a smaller share keeps none that a larger one drops" [ -z "$(comm -23 ids.fifth ids.half)" ]
+expect "no query scores below 0" cmp -s whole "$(scored --min-score 0 >all && echo all)"
+expect "none is certain" [ "$(scored --min-score 1 2>said | wc -l)" = 0 ]
+"$gabbro" filter-queries --collection "$collection" --queries "$whole" --cross-encoder "$cross" >/dev/null 2>refused
+expect "scores that nothing asks for: status 2" [ $? = 2 ]
 checks_end
