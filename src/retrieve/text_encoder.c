@@ -27,25 +27,15 @@ struct gb_text_encoder {
     gb_encoder *encoders[PROGRAMS]; /* made when they are needed first, or NULL */
     gb_ids ids;                     /* of the texts at hand, one behind the other */
     gb_text text;                   /* scratch: a prompt and a text */
+    gb_text_encoder *queries;       /* of two towers that of queries; NULL: this one encodes all */
 };
 typedef struct gb_text_encoder text_encoder;
-
-/* Its texts may be queries or passages, which two towers do not encode alike. */
-static bool check_tower(const char *path, gb_status *status)
-{
-    char *tower = NULL;
-    bool ok = gb_find_query_tower(path, &tower, status) &&
-              (!tower || gb_fail(status, GB_DATA, path, "name its folder query or document",
-                                 "queries and passages have encoders of their own (two towers)"));
-    free(tower);
-    return ok;
-}
 
 static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
     char *path = gb_find_model(how->config, how->model, status);
     bool ok =
-        path && check_tower(path, status) && gb_model_input_open(&e->model, path, NULL, status) &&
+        path && gb_model_input_open(&e->model, path, NULL, status) &&
         gb_folder_sentence(e->model.folder, &e->sentence, status) &&
         gb_folder_prompts(e->model.folder, &e->prompts, status) &&
         (e->params = gb_params_create(status)) &&
@@ -81,6 +71,36 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
     return true;
 }
 
+/* Of two towers the other one, on the same device. */
+static bool open_queries(text_encoder *e, const gb_text_encoder_params *params, gb_status *status)
+{
+    char *path = gb_find_model(params->config, params->model, status), *tower = NULL;
+    bool ok = path && gb_find_query_tower(path, &tower, status);
+    gb_text_encoder_params how = *params;
+    how.model = tower;
+    how.open = e->device;
+    ok = ok && (!tower || (e->queries = gb_text_encoder_open(&how, status)));
+    if (ok && tower && gb_text_encoder_width(e->queries) != gb_text_encoder_width(e))
+        ok = gb_fail(status, GB_DATA, path, "name its folder query or document",
+                     "the two towers make vectors of different widths");
+    free(tower);
+    free(path);
+    return ok;
+}
+
+/* The encoder of such texts; NULL and status where it is not said which of two towers is meant. */
+static text_encoder *tower_of(text_encoder *e, gb_text_kind kind, gb_status *status)
+{
+    if (!e->queries || kind == GB_TEXT_PASSAGE)
+        return e;
+    if (kind == GB_TEXT_QUERY)
+        return e->queries;
+    gb_fail(status, GB_USAGE, gb_folder_path(e->model.folder),
+            "say which the texts are, or name its folder query or document",
+            "queries and passages have encoders of their own (two towers)");
+    return NULL;
+}
+
 gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_status *status)
 {
     text_encoder *e = gb_alloc(1, sizeof *e, status);
@@ -95,7 +115,8 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     if (ok)
         e->device = params->open ? params->open : e->own;
     ok = ok && (e->state = gb_state_create(e->device, e->params, false, status)) &&
-         gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status);
+         gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status) &&
+         open_queries(e, params, status);
     if (ok)
         return e;
     gb_text_encoder_close(e);
@@ -106,6 +127,7 @@ void gb_text_encoder_close(gb_text_encoder *e)
 {
     if (!e)
         return;
+    gb_text_encoder_close(e->queries);
     for (size_t i = 0; i < PROGRAMS; i++)
         gb_encoder_destroy(e->encoders[i]);
     gb_state_destroy(e->state);
@@ -199,6 +221,8 @@ bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *cons
                          uint32_t count, const char *label, float *vectors, gb_status *status)
 {
     static const uint32_t none[1];
+    if (!(e = tower_of(e, kind, status)))
+        return false;
     size_t *starts = add_all(e, kind, texts, count, status);
     const gb_encode_rows rows = {
         .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
@@ -221,6 +245,8 @@ uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *e)
 bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status)
 {
+    if (!(e = tower_of(e, kind, status)))
+        return false;
     size_t *starts = add_all(e, kind, texts, count, status);
     for (uint32_t i = 0; starts && i < count; i++)
         tokens[i] = (uint32_t)(starts[i + 1] - starts[i] + 2);

@@ -67,6 +67,8 @@ static bool count_tokens(serve_queue *q, serve_job *job)
                                                  job->count, job->tokens, &said)
                      : !gabbro_count_tokens(q->site->model, job->kind, job->texts, job->count,
                                             job->tokens, &said)) {
+        if (said.code == GABBRO_USAGE) /* such as a text of no kind for a model of two towers */
+            return serve_fail(job, SERVE_BAD_VALUE, "%.200s (%.100s)", said.what, said.hint);
         failed(q, job, &said);
         return false;
     }

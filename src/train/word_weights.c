@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BATCH_ROWS      2048 /* tokens of a batch */
 #define BATCH_SEQUENCES 128  /* passages of a batch */
@@ -26,7 +27,7 @@ typedef struct weighing {
     uint32_t done;                   /* passages written */
     uint32_t *starts;                /* scratch: [max_length] of words */
     gb_text word, line;              /* scratch */
-    gb_out *out;                     /* vectors.jsonl */
+    FILE *kept;                      /* lines so far, from which a killed command goes on */
     gb_progress progress;            /* in passages */
 } weighing;
 
@@ -85,7 +86,7 @@ static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, con
     w->line.length = 0;
     ok = ok && gb_json_print(line, JSON_COMPACT | GB_JSON_NEWLINE, &w->line, status);
     if (ok)
-        fwrite(w->line.data, 1, w->line.length, gb_out_stream(w->out));
+        fwrite(w->line.data, 1, w->line.length, w->kept);
     json_decref(words);
     json_decref(line);
     w->done++;
@@ -93,6 +94,25 @@ static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, con
 }
 
 /* ---- all of them ---- */
+
+/* Opens what an earlier command wrote, behind its last whole line: a line a passage. */
+static bool resume(weighing *w, const char *path, gb_status *status)
+{
+    char *line = NULL;
+    size_t space = 0;
+    ssize_t length;
+    off_t whole = 0;
+    w->kept = fopen(path, "a+b");
+    while (w->kept && (length = getline(&line, &space, w->kept)) > 0 && line[length - 1] == '\n') {
+        whole += length;
+        w->done++;
+    }
+    free(line);
+    return (w->kept && w->done <= w->collection->passages &&
+            ftruncate(fileno(w->kept), whole) == 0 && fseek(w->kept, 0, SEEK_END) == 0) ||
+           gb_fail(status, GB_DATA, path, "check the store, or remove this file",
+                   "what was written before cannot be gone on with");
+}
 
 static bool flush(weighing *w, gb_status *status)
 {
@@ -112,6 +132,8 @@ static bool flush(weighing *w, gb_status *status)
         ok = write_passage(w, batch->ids + first, length, weights + (size_t)first * ld, ld, status);
     }
     gb_batch_reset(&w->batch);
+    if (ok && (fflush(w->kept) != 0 || ferror(w->kept)))
+        ok = gb_fail(status, GB_DATA, NULL, "is the disk full?", "cannot write weights of words");
     gb_progress_update(&w->progress, w->done, NULL);
     return ok;
 }
@@ -120,9 +142,9 @@ static bool weigh(weighing *w, gb_status *status)
 {
     uint32_t passages = (uint32_t)gb_row_file_count(w->tokens.passages);
     gb_special_ids specials = gb_vocab_specials(w->model.vocab);
-    gb_progress_begin(&w->progress, "weigh words", "passages", passages, 0);
+    gb_progress_begin(&w->progress, "weigh words", "passages", passages, w->done);
     bool ok = true;
-    for (uint32_t p = 0; ok && p < passages; p++) {
+    for (uint32_t p = w->done; ok && p < passages; p++) {
         size_t length;
         const uint32_t *ids = gb_row_file_row(w->tokens.passages, p, &length);
         uint32_t rows = length + 2 > w->max_length ? w->max_length : (uint32_t)length + 2;
@@ -190,13 +212,13 @@ bool gb_word_weights(gb_maker *maker, const gb_word_weights_params *params, gb_s
                                           .build = build,
                                           .self = &w};
     char *path = gb_maker_file(maker, "vectors.jsonl", status);
-    ok = ok && path && program.device && (w.exec = gb_executable_build(&program, status)) &&
-         (w.out = gb_out_open(path, status)) && weigh(&w, status);
-    if (ok)
-        ok = gb_out_commit(w.out, status);
-    else
-        gb_out_abandon(w.out);
+    char *kept = path ? gb_maker_resume_file(maker, "words.jsonl", status) : NULL;
+    ok = ok && kept && program.device && (w.exec = gb_executable_build(&program, status)) &&
+         resume(&w, kept, status) && weigh(&w, status) && gb_copy_file(kept, path, status);
+    if (w.kept)
+        fclose(w.kept);
     free(path);
+    free(kept);
     close_all(&w);
     return ok;
 }

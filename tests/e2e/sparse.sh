@@ -80,6 +80,25 @@ expect "weights of words learn" [ "$(awk 'NR == 2 { first = $2 } END { print ($2
 # shellcheck disable=SC2086
 words=$(made weigh-words --model "$deepct" $data)
 expect "every passage is weighed" [ "$(grep -c '^{"id":"d[0-9]*","contents":"","vector":{' "$words/vectors.jsonl")" = 120 ]
+# What a killed command wrote is gone on with, behind its last whole line: the first one says so.
+cp "$words/vectors.jsonl" whole.jsonl
+rm -rf "$words"
+mkdir -p "$GABBRO_STORE/work/${words##*/}/resume"
+{
+    echo '{"id":"d0","contents":"","vector":{"kept":1}}'
+    sed -n '2,40p' whole.jsonl
+    sed -n 41p whole.jsonl | head -c 20
+} >"$GABBRO_STORE/work/${words##*/}/resume/words.jsonl"
+# shellcheck disable=SC2086
+words=$(made weigh-words --model "$deepct" $data)
+expect "a killed command keeps what it wrote" grep -q '"kept":1' "$words/vectors.jsonl"
+sed 1d "$words/vectors.jsonl" >rest
+sed 1d whole.jsonl >whole.rest
+expect "and goes on with the same bits" cmp rest whole.rest
+rm -rf "$words"
+# shellcheck disable=SC2086
+words=$(made weigh-words --model "$deepct" $data)
+expect "from its beginning, too" cmp "$words/vectors.jsonl" whole.jsonl
 by_words=$(made bm25-run --collection "$collection" --split test --term-weights "$words" --k1 10 --b .9)
 expect "BM25 ranks by them" [ "$(wc -l <"$by_words/run.trec")" -gt 0 ]
 # Frequencies that are those of the texts: the ranking of BM25, to the bit.

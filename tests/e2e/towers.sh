@@ -50,8 +50,25 @@ ranks_alike "$first" "two towers"
 # shellcheck disable=SC2086
 second=$(made finetune --init "$first" $training --epochs 1 --micro-batch 5 --loss pairwise)
 ranks_alike "$second" "two towers that go on, in micro-batches"
-"$gabbro" embed "$first/model" <beir/queries.jsonl >said 2>said.too
-expect "one encoder for all texts is refused" grep -q 'two towers' said.too
+# Texts of one's own go to the tower that they ask for.
+# shellcheck disable=SC2086
+{
+    made encode --model "$first" $data >passages.at
+    made encode --model "$first" $data --split test >queries.at
+}
+cut -f 1 beir/qrels/test.tsv | sed 1d | sort -u >asked
+grep -F -f asked beir/queries.jsonl >asked.jsonl
+while read -r id; do grep "\"_id\": \"$id\"," beir/queries.jsonl; done <"$(cat queries.at)/ids.txt" >asked.jsonl
+"$gabbro" embed "$first/model" --quiet --out own.npy beir/corpus.jsonl
+expect "embed makes vectors of passages with their tower" cmp own.npy "$(cat passages.at)/vectors.npy"
+"$gabbro" embed "$first/model" --quiet --query --out own.npy asked.jsonl
+expect "and of queries with theirs" cmp own.npy "$(cat queries.at)/vectors.npy"
+question=$(head -n 1 asked.jsonl | sed 's/.*"text": "\(.*\)".*/\1/')
+id=$(head -n 1 "$(cat queries.at)/ids.txt")
+# shellcheck disable=SC2086
+wanted=$(awk -v id="$id" '$1 == id { print $3; exit }' "$(made mine --model "$first" $data --split test --depth 20)/run.trec")
+"$gabbro" ask "$first/model" beir "$question" --quiet --json >answer 2>said
+expect "ask answers as the towers rank: $wanted" sh -c 'head -n 1 answer | grep -q "$1"' sh "\"$wanted\""
 
 # ADORE: passages stay, and the encoder of queries learns from what it finds among them in every step.
 # shellcheck disable=SC2086 # lists of words
