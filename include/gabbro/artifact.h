@@ -37,6 +37,9 @@ char *gb_find_model_folder(const char *path, gb_status *status);
 /* Of two towers that of queries, which the caller frees; *tower is NULL where there is one encoder.
  */
 bool gb_find_query_tower(const char *path, char **tower, gb_status *status);
+/* Adds to *users, GB_USER_ bits, who runs kernels of a model, an artifact or a folder, beside those
+ * of BERT: attention with a bias by distance is that of language models. */
+bool gb_model_users(const char *path, bool training, uint32_t *users, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status);
 /* What is in the folders of artifacts. Close with gb_collection_close, gb_tokens_close and

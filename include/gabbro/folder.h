@@ -57,8 +57,18 @@ bool gb_safetensors_write(const char *path, const gb_weight *weights, size_t cou
 
 /* ---- config.json ---- */
 
-/* The part of Hugging Face's BertConfig that may vary here: post-LayerNorm BERT with absolute
- * positions and exact (erf) GELU. */
+/* Encoders that are read, trained and written: BERT, and what differs from it in few things. What
+ * these are says src/folder/architectures.c. */
+typedef enum gb_encoder_kind {
+    GB_ENCODER_BERT,
+    GB_ENCODER_DISTILBERT,  /* no token types */
+    GB_ENCODER_ROBERTA,     /* positions behind that of the padding */
+    GB_ENCODER_XLM_ROBERTA, /* the same */
+    GB_ENCODER_MPNET,       /* the same, no token types, and a bias by distance in attention */
+} gb_encoder_kind;
+
+/* The part of Hugging Face's BertConfig, and of those of its kin, that may vary here:
+ * post-LayerNorm BERT with absolute positions and exact (erf) GELU. */
 typedef struct gb_bert_config {
     uint32_t vocab_size;        /* V, rows of the word embeddings */
     uint32_t hidden_size;       /* H */
@@ -66,22 +76,32 @@ typedef struct gb_bert_config {
     uint32_t heads;             /* num_attention_heads; divides hidden_size */
     uint32_t intermediate_size; /* width of the feed-forward layer */
     uint32_t max_positions;     /* P, longest input in tokens */
-    uint32_t type_vocab_size;   /* T, token types */
+    uint32_t type_vocab_size;   /* T, token types; 0: no embeddings of them */
     uint32_t pad_token_id;      /* id of [PAD] */
     double layer_norm_eps;      /* added to the variance */
     double hidden_dropout;      /* hidden_dropout_prob */
     double attention_dropout;   /* attention_probs_dropout_prob */
     double initializer_range;   /* standard deviation of fresh weights */
+    gb_encoder_kind kind;       /* which encoder */
+    uint32_t position_offset;   /* of the embedding of the first position: there are P more */
+    uint32_t buckets;           /* of distances, which attention has a bias for; 0: it has none */
 } gb_bert_config;
+#define GB_FARTHEST 128 /* distance that the last bucket begins at */
 
 /* bert-base-uncased */
 #define GB_BERT_BASE ((gb_bert_config){30522, 768, 12, 12, 3072, 512, 2, 0, 1e-12, 0.1, 0.1, 0.02})
 
+/* The encoder's name: "BERT", or that of its class in transformers. */
+const char *gb_encoder_name(gb_encoder_kind kind);
 /* Checks the values; `where` names their source in the message. Fails with GB_DATA. */
 bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_status *status);
-/* Reads config.json. Sizes must be given; everything else has BertConfig's defaults. Refuses what
- * this program does not compute: other models and activations, relative positions, decoders. */
+/* Reads config.json. Sizes must be given; everything else has transformers' defaults. Refuses what
+ * this program does not compute: other models, with their name and those that are read, other
+ * activations, decoders. */
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status);
+/* Whether the model in a folder has a bias by distance in its attention, by the name of its kind. A
+ * folder without a config.json has none; what opens it will say what is wrong. */
+bool gb_folder_biased_attention(const char *folder, bool *biased, gb_status *status);
 /* Writes config.json, atomically. `head` says that the weights have the masked-LM head
  * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
@@ -227,10 +247,11 @@ typedef enum gb_pooling {
     GB_POOLING_UNSTATED, /* the folder does not say */
     GB_POOLING_CLS,      /* state of [CLS] */
     GB_POOLING_MEAN,     /* mean over all tokens, including [CLS] and [SEP] */
+    GB_POOLING_LAST,     /* state of the last token, such as [SEP] */
     GB_POOLING_TERMS,    /* a sparse vector: the weight of each term of the vocabulary, the largest
                             over all tokens of log(1 + relu(logit)) of the masked-LM head (SPLADE) */
 } gb_pooling;
-/* The pooling of the word cls or mean; NULL: unstated. */
+/* The pooling of the word cls, mean or last; NULL: unstated. */
 gb_pooling gb_pooling_named(const char *word);
 
 /* What the sentence-transformers files of a folder say: those of a SentenceTransformer, or of a

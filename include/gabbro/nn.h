@@ -88,6 +88,10 @@ typedef struct gb_batch_inputs {
     bool pairs;               /* rows have segments, once gb_batch_pairs_declare was called */
     gb_tensor segments;       /* u32 [1, rows]: token type, 1 from the second text of a pair on */
     gb_row_index by_segment;  /* rows of each token type */
+    bool spanned;             /* attention has a bias by distance, and goes by what follows */
+    gb_tensor spans;          /* u32 [sequences, 4], see gb_attention_gqa */
+    gb_tensor buckets;        /* u32 [1, 2 max_length - 1]: bucket of each distance */
+    gb_row_index by_bucket;   /* distances of each bucket */
 } gb_batch_inputs;
 
 /* ---- building a model on a tape ---- */
@@ -126,6 +130,9 @@ void gb_batch_pairs_declare(gb_builder *builder, const gb_bert_config *config, g
 /* Declares the first rows of at most `count` texts of a batch of `rows`, from text `first` on. */
 gb_selection gb_first_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
                                    const gb_batch *batch, uint32_t first);
+/* The same of their last rows. */
+gb_selection gb_last_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                  const gb_batch *batch, uint32_t first);
 /* Declares rows [first, first + count) of `rows`. */
 gb_selection gb_row_range_declare(gb_builder *builder, uint32_t count, uint32_t rows,
                                   uint32_t first);
@@ -147,6 +154,9 @@ void gb_selected_rows_free(gb_selected_rows *list);
 /* The rows of two ascending lists. */
 bool gb_selected_rows_list(gb_selected_rows *list, const uint32_t *a, uint32_t a_count,
                            const uint32_t *b, uint32_t b_count, gb_status *status);
+/* The rows whose states become the vectors of texts: their last ones, or (any other kind) first. */
+bool gb_selected_rows_pooled(gb_selected_rows *list, const gb_batch *texts, gb_pooling kind,
+                             gb_status *status);
 /* Returns what is declared for such a list in a batch of `rows`: its bucket, or all rows if few are
  * left out. */
 uint32_t gb_selected_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
@@ -157,8 +167,8 @@ void gb_selected_rows_declare(gb_builder *builder, gb_batch_inputs *in, uint32_t
 
 /* What makes one vector of each text of a batch. */
 typedef struct gb_pooling_inputs {
-    bool mean;        /* of all rows of a text, else its first */
-    gb_selection cls; /* first rows */
+    bool mean;        /* of all rows of a text, else one of them */
+    gb_selection one; /* first or last rows */
     gb_sparse means;  /* all rows */
 } gb_pooling_inputs;
 typedef struct gb_pooling_params {
@@ -196,6 +206,7 @@ typedef struct gb_block {
     uint32_t down_weight, down_bias;   /* [H, F], [1, H] */
     uint32_t norm2_weight, norm2_bias; /* [1, H] */
     uint32_t hidden, heads;            /* H; heads */
+    uint32_t distance_bias; /* [buckets, heads], of all layers; UINT32_MAX: there is none */
 } gb_block;
 /* Declare the parameters of a layer that is no part of the encoder, under `prefix` (e.g.
  * "decoder.layer.0"). */
@@ -268,7 +279,7 @@ gb_tensor gb_projector_apply(gb_builder *builder, const gb_projector *projector,
 /* A BERT encoder with its tied masked-LM head. */
 typedef struct gb_bert {
     gb_bert_config config;                     /* sizes */
-    uint32_t word, position, type;             /* [V, H], [P, H], [T, H] */
+    uint32_t word, position, type;             /* [V, H], [P, H], [T, H]; not there without T */
     uint32_t norm_weight, norm_bias;           /* of the embeddings */
     gb_block *blocks;                          /* [config.layers] */
     bool head;                                 /* has the masked-LM head */

@@ -64,7 +64,7 @@ class Encoder(lib.Owned):
 
     model: a folder as Hugging Face's tools write it, an artifact of gabbro's store, or the name of a
     model in Hugging Face's cache; nothing is downloaded. device: index, part of a name, UUID or
-    "cpu" (default: the best). pooling: "cls" or "mean" (default: as the model's folder says).
+    "cpu" (default: the best). pooling: "cls", "mean" or "last" (default: as the model's folder says).
 
     sentence-transformers' evaluators, BEIR and MTEB take it as a model. Threads may share it."""
 

@@ -54,6 +54,15 @@ bool gb_find_query_tower(const char *path, char **tower, gb_status *status)
     return ok;
 }
 
+bool gb_model_users(const char *path, bool training, uint32_t *users, gb_status *status)
+{
+    char *folder = gb_find_model_folder(path, status);
+    bool biased = false, ok = folder && gb_folder_biased_attention(folder, &biased, status);
+    free(folder);
+    *users |= biased ? training ? GB_USER_TRAIN_LM : GB_USER_GENERATE : 0;
+    return ok;
+}
+
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status)
 {
     gb_params_freeze(params);

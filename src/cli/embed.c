@@ -9,7 +9,7 @@
 
 static int run(const gb_call *call)
 {
-    static const char *const poolings[] = {"cls", "mean", NULL};
+    static const char *const poolings[] = {"cls", "mean", "last", NULL};
     gb_embed_params o = {.config = call->config, .how = {.size = sizeof o.how}, .input = "-"};
     uint32_t pooling = GB_OPEN;
     bool quiet = false;

@@ -1,6 +1,7 @@
 /* gabbro finetune: makes a retriever from an encoder. */
 #include "cli.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/train.h>
 
 typedef struct settings {
@@ -17,6 +18,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         maker->kernels |= GB_USER_SEARCH;
     maker->kernels |= scoring->users | gb_losses[training->loss]->users;
     gb_finetuning_note(&o->training, o->tables);
+    if (!gb_model_users(training->init, true, &maker->kernels, status))
+        return false;
     if (training->dev.split)
         maker->kernels |= GB_USER_ENCODE | GB_USER_SEARCH;
     return gb_dev_check(&training->dev, status) && gb_finetuning_check(training, status);

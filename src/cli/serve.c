@@ -8,7 +8,7 @@
 
 static int run(const gb_call *call)
 {
-    static const char *const poolings[] = {"cls", "mean", NULL};
+    static const char *const poolings[] = {"cls", "mean", "last", NULL};
     gb_serve_params o = {.config = call->config,
                          .open = {.size = sizeof o.open},
                          .host = "127.0.0.1",

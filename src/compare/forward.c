@@ -82,7 +82,10 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
         m->sentence.pooling == GB_POOLING_TERMS
             ? gb_bert_term_weights(&net, bert, x, gb_texts_declare(&net, f->texts, &f->batch))
             : gb_sentence_vectors(&net, bert, m->sentence.normalize,
-                                  m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
+                                  m->sentence.pooling == GB_POOLING_MEAN ? f->mean
+                                  : m->sentence.pooling == GB_POOLING_LAST
+                                      ? pooled(f, &net, GB_POOLING_LAST, x)
+                                      : f->first);
     f->logits = f->with_logits ? head(bert, &net, x) : GB_NO_TENSOR;
     for (uint32_t l = 0; l <= m->config.layers; l++)
         gb_tape_output(tape, f->hidden[l]);

@@ -14,8 +14,9 @@ static void say_files(const verification *v)
     FILE *out = v->params->out;
     const forward_model *m = &v->model;
     const gb_bert_config *c = &m->config;
-    fprintf(out, "  %-12s BERT of %u layers, hidden %u, %u heads, %u tokens, %u positions\n",
-            "config", c->layers, c->hidden_size, c->heads, c->vocab_size, c->max_positions);
+    fprintf(out, "  %-12s %s of %u layers, hidden %u, %u heads, %u tokens, %u positions\n",
+            "config", gb_encoder_name(c->kind), c->layers, c->hidden_size, c->heads, c->vocab_size,
+            c->max_positions);
     uint64_t values = 0;
     for (uint32_t i = 0; i < gb_params_count(m->params); i++) {
         const gb_param *p = gb_params_at(m->params, i);
@@ -62,6 +63,7 @@ static void say_sentence(const verification *v)
     static const char *const names[] = {[GB_POOLING_UNSTATED] = "nothing said: [CLS]",
                                         [GB_POOLING_CLS] = "[CLS]",
                                         [GB_POOLING_MEAN] = "mean over tokens",
+                                        [GB_POOLING_LAST] = "last token",
                                         [GB_POOLING_TERMS] = "largest term weights over tokens"};
     fprintf(v->params->out, "  %-12s %s%s, up to %u tokens\n", "pooling", names[s->pooling],
             s->normalize ? ", scaled to length 1" : "", s->max_length);
@@ -88,10 +90,16 @@ static bool check_tokenizer(verification *v, gb_status *status)
     if (!compare_tokenizing_open(t, m->folder, status))
         return false;
     gb_special_ids ids = gb_vocab_specials(t->vocab);
-    fprintf(v->params->out, "  %-12s vocab.txt: %u tokens, [CLS] %u, [SEP] %u; %s case%s\n",
-            "tokenizer", gb_vocab_size(t->vocab), ids.cls, ids.sep,
-            t->params.lower_case ? "lower" : "upper and lower",
-            t->params.split_cjk ? ", Chinese characters apart" : "");
+    static const char *const kinds[] = {"WordPiece", "byte-level BPE", "Unigram"};
+    gb_vocab_kind kind = gb_vocab_get_rules(t->vocab)->kind;
+    bool words = kind == GB_VOCAB_WORDS;
+    fprintf(v->params->out, "  %-12s %s: %u tokens, %s %u, %s %u%s%s\n", "tokenizer", kinds[kind],
+            gb_vocab_size(t->vocab), gb_vocab_token(t->vocab, ids.cls), ids.cls,
+            gb_vocab_token(t->vocab, ids.sep), ids.sep,
+            !words                 ? ""
+            : t->params.lower_case ? "; lower case"
+                                   : "; upper and lower case",
+            words && t->params.split_cjk ? ", Chinese characters apart" : "");
     if (ids.pad != m->config.pad_token_id)
         return gb_fail(status, GB_DATA, gb_folder_path(m->folder),
                        "vocab.txt and config.json are not of one model",

@@ -5,7 +5,7 @@
 
 #define FIELD(member) GB_FIELD(gb_maker, member)
 
-static const char *const poolings[] = {"cls", "mean", NULL};
+static const char *const poolings[] = {"cls", "mean", "last", NULL};
 
 static const gb_option of_encoders[] = {
     {"pooling", GB_OPTION_CHOICE, FIELD(pooling_choice), 0, NULL,

@@ -71,7 +71,7 @@ static bool set_now(finetune *f, encoded *tower, const gb_batch *texts, gb_statu
 {
     tower->now = *texts;
     return reads_all(f) ||
-           gb_selected_rows_list(&tower->read, texts->starts, texts->count, NULL, 0, status);
+           gb_selected_rows_pooled(&tower->read, texts, f->params.pooling, status);
 }
 
 /* Texts [first, first + texts) run, in two towers queries apart from passages. */

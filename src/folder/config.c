@@ -1,4 +1,4 @@
-/* config.json: Hugging Face's BertConfig. */
+/* config.json: Hugging Face's BertConfig and those of its kin. */
 #include "folder/internal.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #define SIZE_LIMIT  (1u << 24)
 #define LAYER_LIMIT 1000u
 
-/* The whole numbers of the file; all but pad_token_id must be at least 1. */
+/* The whole numbers of the file; those that are required must be at least 1. */
 static const struct {
-    const char *key; /* name in config.json */
+    const char *key; /* name in BERT's config.json */
     size_t offset;   /* of the field in gb_bert_config */
     bool required;   /* no default: the model cannot be read without it */
 } sizes[] = {
@@ -23,8 +23,30 @@ static const struct {
     {"max_position_embeddings", offsetof(gb_bert_config, max_positions), true},
     {"type_vocab_size", offsetof(gb_bert_config, type_vocab_size), true},
     {"pad_token_id", offsetof(gb_bert_config, pad_token_id), false},
+    {"relative_attention_num_buckets", offsetof(gb_bert_config, buckets), false},
 };
 #define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
+
+/* What the encoder's config.json calls a number; NULL: it has none. */
+static const char *size_key(const folder_architecture *of, size_t i)
+{
+    switch (sizes[i].offset) {
+    case offsetof(gb_bert_config, hidden_size):
+        return of->hidden;
+    case offsetof(gb_bert_config, layers):
+        return of->layers;
+    case offsetof(gb_bert_config, heads):
+        return of->heads;
+    case offsetof(gb_bert_config, intermediate_size):
+        return of->inner;
+    case offsetof(gb_bert_config, type_vocab_size):
+        return of->types ? sizes[i].key : NULL;
+    case offsetof(gb_bert_config, buckets):
+        return of->buckets ? sizes[i].key : NULL;
+    default:
+        return sizes[i].key;
+    }
+}
 
 static uint32_t *size_field(gb_bert_config *config, size_t i)
 {
@@ -34,13 +56,14 @@ static uint32_t *size_field(gb_bert_config *config, size_t i)
 static bool check_reals(const gb_bert_config *config, const char *where, const char *hint,
                         gb_status *status)
 {
+    const folder_architecture *of = folder_architecture_of(config->kind);
     const struct {
         const char *key;
         double value, below;
     } reals[] = {
         {"layer_norm_eps", config->layer_norm_eps, 1},
-        {"hidden_dropout_prob", config->hidden_dropout, 1},
-        {"attention_probs_dropout_prob", config->attention_dropout, 1},
+        {of->dropout, config->hidden_dropout, 1},
+        {of->attention_dropout, config->attention_dropout, 1},
         {"initializer_range", config->initializer_range, 10},
     };
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
@@ -54,13 +77,19 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
 {
     static const char hint[] = "correct the model's configuration";
     gb_bert_config copy = *config;
+    const folder_architecture *of = folder_architecture_of(config->kind);
     for (size_t i = 0; i < SIZE_COUNT; i++) {
         uint32_t value = *size_field(&copy, i);
         uint32_t limit = size_field(&copy, i) == &copy.layers ? LAYER_LIMIT : SIZE_LIMIT;
-        if ((value == 0 && sizes[i].required) || value > limit)
+        const char *key = size_key(of, i);
+        if ((value == 0 && sizes[i].required && key) || value > limit)
             return gb_fail(status, GB_DATA, where, hint, "\"%s\" is %u; it must lie in [%d, %u]",
                            sizes[i].key, value, sizes[i].required, limit);
     }
+    if (of->buckets &&
+        (config->buckets < 4 || config->buckets % 4 || config->buckets / 2 >= GB_FARTHEST))
+        return gb_fail(status, GB_DATA, where, hint, "%u buckets of distances up to %u",
+                       config->buckets, GB_FARTHEST);
     if (config->hidden_size % config->heads != 0)
         return gb_fail(status, GB_DATA, where, hint,
                        "%u attention heads do not divide a hidden size of %u", config->heads,
@@ -72,16 +101,20 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
     return check_reals(config, where, hint, status);
 }
 
-/* Settings under which the same weights would mean another computation. */
-static bool check_kind(const json_t *json, const char *path, gb_status *status)
+/* Settings under which the same weights would mean another computation; *found gets the encoder. */
+static bool check_kind(const json_t *json, const char *path, gb_encoder_kind *found,
+                       gb_status *status)
 {
-    static const struct {
+    const char *type = folder_architecture_of(GB_ENCODER_BERT)->type;
+    if (!gb_json_get_string(json, "model_type", path, &type, status) ||
+        !folder_architecture_find(type, found, path, status))
+        return false;
+    const struct {
         const char *key;    /* name in config.json */
         const char *wanted; /* the value computed here */
         const char *hint;   /* what to do about another */
     } kinds[] = {
-        {"model_type", "bert", "only BERT models can be read"},
-        {"hidden_act", "gelu", "only the exact (erf) GELU is computed"},
+        {folder_architecture_of(*found)->act, "gelu", "only the exact (erf) GELU is computed"},
         {"position_embedding_type", "absolute", "only absolute positions are computed"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -117,22 +150,44 @@ bool folder_read_architecture(const char *path, char name[GB_WEIGHT_NAME], gb_st
     return ok;
 }
 
-static bool read_fields(const json_t *json, const char *path, gb_bert_config *config,
-                        gb_status *status)
+/* Rows of the position embeddings become positions of texts. */
+static bool settle_positions(const folder_architecture *of, const char *path,
+                             gb_bert_config *config, gb_status *status)
 {
+    config->position_offset = of->after_padding ? config->pad_token_id + 1 : 0;
+    if (config->max_positions <= config->position_offset)
+        return gb_fail(status, GB_DATA, path, "correct the model's configuration",
+                       "\"max_position_embeddings\" is %u; the first %u are of padding",
+                       config->max_positions, config->position_offset);
+    config->max_positions -= config->position_offset;
+    return true;
+}
+
+static bool read_fields(const json_t *json, const char *path, gb_encoder_kind kind,
+                        gb_bert_config *config, gb_status *status)
+{
+    const folder_architecture *of = folder_architecture_of(kind);
     *config = GB_BERT_BASE;
+    config->kind = kind;
+    config->pad_token_id = of->pad;
+    config->buckets = of->buckets;
+    config->type_vocab_size = of->types ? config->type_vocab_size : 0;
     for (size_t i = 0; i < SIZE_COUNT; i++) {
-        if (sizes[i].required && !json_is_number(json_object_get(json, sizes[i].key)))
+        const char *key = size_key(of, i);
+        if (!key)
+            continue;
+        if (sizes[i].required && !json_is_number(json_object_get(json, key)))
             return gb_fail(status, GB_DATA, path, "is it the config.json of a BERT model?",
-                           "\"%s\" is missing or no number", sizes[i].key);
-        if (!gb_json_get_u32(json, sizes[i].key, path, size_field(config, i), status))
+                           "\"%s\" is missing or no number", key);
+        if (!gb_json_get_u32(json, key, path, size_field(config, i), status))
             return false;
     }
     return gb_json_get_real(json, "layer_norm_eps", path, &config->layer_norm_eps, status) &&
-           gb_json_get_real(json, "hidden_dropout_prob", path, &config->hidden_dropout, status) &&
-           gb_json_get_real(json, "attention_probs_dropout_prob", path, &config->attention_dropout,
+           gb_json_get_real(json, of->dropout, path, &config->hidden_dropout, status) &&
+           gb_json_get_real(json, of->attention_dropout, path, &config->attention_dropout,
                             status) &&
-           gb_json_get_real(json, "initializer_range", path, &config->initializer_range, status);
+           gb_json_get_real(json, "initializer_range", path, &config->initializer_range, status) &&
+           settle_positions(of, path, config, status);
 }
 
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status)
@@ -141,7 +196,9 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
     if (!json)
         return false;
     gb_bert_config read;
-    bool ok = check_kind(json, path, status) && read_fields(json, path, &read, status) &&
+    gb_encoder_kind kind;
+    bool ok = check_kind(json, path, &kind, status) &&
+              read_fields(json, path, kind, &read, status) &&
               gb_bert_config_check(&read, path, status);
     json_decref(json);
     if (ok)
@@ -165,6 +222,32 @@ typedef struct model_kind {
     const char *labels;       /* further lines, sorted in between; "": none */
     const char *activation;   /* another of them */
 } model_kind;
+
+/* config.json of another encoder than BERT, in the order of its keys. */
+static bool write_own(const char *path, const gb_bert_config *config, bool head, gb_status *status)
+{
+    const folder_architecture *of = folder_architecture_of(config->kind);
+    json_t *json = json_pack(
+        "{s:[s], s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:s}", "architectures",
+        head ? of->with_head : of->bare, "model_type", of->type, of->act, "gelu", "vocab_size",
+        (json_int_t)config->vocab_size, of->hidden, (json_int_t)config->hidden_size, of->layers,
+        (json_int_t)config->layers, of->heads, (json_int_t)config->heads, of->inner,
+        (json_int_t)config->intermediate_size, "max_position_embeddings",
+        (json_int_t)(config->max_positions + config->position_offset), "pad_token_id",
+        (json_int_t)config->pad_token_id, "initializer_range", config->initializer_range,
+        "torch_dtype", "float32");
+    json_object_set_new(json, of->dropout, json_real(config->hidden_dropout));
+    json_object_set_new(json, of->attention_dropout, json_real(config->attention_dropout));
+    json_object_set_new(json, "layer_norm_eps", json_real(config->layer_norm_eps));
+    if (of->types)
+        json_object_set_new(json, "type_vocab_size", json_integer(config->type_vocab_size));
+    if (of->buckets)
+        json_object_set_new(json, "relative_attention_num_buckets", json_integer(config->buckets));
+    bool ok =
+        gb_json_save(json, FOLDER_JSON | JSON_SORT_KEYS | JSON_REAL_PRECISION(15), path, status);
+    json_decref(json);
+    return ok;
+}
 
 static bool write_config(const char *path, const gb_bert_config *config, const model_kind *kind,
                          gb_status *status)
@@ -212,7 +295,10 @@ static bool write_config(const char *path, const gb_bert_config *config, const m
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
                           gb_status *status)
 {
-    return write_config(path, config, &(model_kind){head ? "BertForMaskedLM" : "BertModel", "", ""},
+    const folder_architecture *of = folder_architecture_of(config->kind);
+    if (config->kind != GB_ENCODER_BERT)
+        return gb_bert_config_check(config, path, status) && write_own(path, config, head, status);
+    return write_config(path, config, &(model_kind){head ? of->with_head : of->bare, "", ""},
                         status);
 }
 
@@ -230,4 +316,20 @@ bool gb_bert_config_write_pairs(const char *path, const gb_bert_config *config, 
                                                   : "  \"" ACTIVATION_KEY
                                                     "\": \"torch.nn.modules.linear.Identity\",\n"},
                         status);
+}
+
+bool gb_folder_biased_attention(const char *folder, bool *biased, gb_status *status)
+{
+    char *body = folder_find_body(folder, status);
+    char *path = body ? gb_path_join(status, body, "config.json") : NULL;
+    json_t *json = path && gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, NULL) : NULL;
+    gb_encoder_kind kind;
+    *biased = json &&
+              folder_architecture_find(gb_json_text(json, "model_type"), &kind, path, NULL) &&
+              folder_architecture_of(kind)->buckets > 0;
+    json_decref(json);
+    bool ok = path != NULL;
+    free(path);
+    free(body);
+    return ok;
 }

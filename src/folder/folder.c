@@ -149,7 +149,7 @@ static bool index_model(gb_folder *folder, gb_status *status)
     for (size_t i = 0; i < gb_safetensors_count(folder->model); i++) {
         const gb_stored *stored = gb_safetensors_at(folder->model, i);
         char name[GB_WEIGHT_NAME];
-        switch (folder_canonical(stored->name, name)) {
+        switch (folder_canonical(folder->config.kind, stored->name, name)) {
         case FOLDER_SKIPPED:
             gb_log(GB_LOG_DEBUG, "%s: tensor %s is not used", stored->path, stored->name);
             break;
@@ -298,8 +298,9 @@ static bool check_model(gb_folder *folder, gb_status *status)
         if (!folder->entries[i].expected)
             return gb_fail(status, GB_DATA, folder->entries[i].stored->path,
                            "it would be dropped silently; is it another kind of model?",
-                           "tensor %s has no place in a BERT of %u layers",
-                           folder->entries[i].stored->name, config->layers);
+                           "tensor %s has no place in a %s of %u layers",
+                           folder->entries[i].stored->name, gb_encoder_name(config->kind),
+                           config->layers);
     return folder->kind != GB_FOLDER_CROSS_ENCODER || check_pair_head(folder, status);
 }
 

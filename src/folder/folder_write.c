@@ -160,8 +160,9 @@ static void append_pooling(gb_text *text, const gb_folder_params *params)
         gb_text_printf(text,
                        "A text's vector is the last layer's %s (inputs of at most %u tokens), %s; "
                        "relevance is the dot product.\n",
-                       how->pooling == GB_POOLING_MEAN ? "mean over all tokens"
-                                                       : "state of `[CLS]`",
+                       how->pooling == GB_POOLING_MEAN   ? "mean over all tokens"
+                       : how->pooling == GB_POOLING_LAST ? "state of the last token"
+                                                         : "state of `[CLS]`",
                        length, how->normalize ? "scaled to length 1" : "not scaled");
 }
 
@@ -182,8 +183,9 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
                    terms ? "sparse-encoder\n- sparse" : "dense");
     folder_card_section(&text, "# ", card->title ? card->title : "Dense passage retriever", "\n\n");
     folder_card_section(&text, "", card->what, "\n\n");
-    gb_text_printf(&text, "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. ",
-                   config->layers, config->hidden_size, config->heads, config->vocab_size);
+    gb_text_printf(&text, "%s of %u layers, hidden size %u, %u heads, vocabulary %u. ",
+                   gb_encoder_name(config->kind), config->layers, config->hidden_size,
+                   config->heads, config->vocab_size);
     append_pooling(&text, params);
     folder_card_facts(&text, card);
     gb_text_printf(&text,
@@ -221,6 +223,25 @@ static bool write_words(const char *dir, const char *body, const gb_folder_param
     return ok;
 }
 
+/* The tensors by the names that the encoder's own files have. */
+static bool write_model(const char *path, const gb_folder_params *params, gb_status *status)
+{
+    gb_encoder_kind kind = params->config->kind;
+    if (kind == GB_ENCODER_BERT)
+        return gb_safetensors_write(path, params->weights, params->weight_count, status);
+    gb_weight *own = gb_alloc(params->weight_count, sizeof *own, status);
+    char(*names)[GB_WEIGHT_NAME] = gb_alloc(params->weight_count, sizeof *names, status);
+    for (size_t i = 0; own && names && i < params->weight_count; i++) {
+        folder_own_name(kind, params->weights[i].name, names[i]);
+        own[i] = params->weights[i];
+        own[i].name = names[i];
+    }
+    bool ok = own && names && gb_safetensors_write(path, own, params->weight_count, status);
+    free(own);
+    free(names);
+    return ok;
+}
+
 static bool write_files(const char *dir, const gb_folder_params *params, gb_status *status)
 {
     char *body = params->sentence.query_tokens ? gb_path_join(status, dir, FOLDER_DOCUMENT)
@@ -230,13 +251,14 @@ static bool write_files(const char *dir, const gb_folder_params *params, gb_stat
     uint32_t length = params->config->max_positions;
     if (folder_is_pairs(params) && params->sentence.max_length)
         length = params->sentence.max_length; /* CrossEncoder has no other place for it */
-    bool ok =
-        side && gb_make_dirs(body, status) && write_words(dir, body, params, status) &&
-        gb_safetensors_write(model, params->weights, params->weight_count, status) &&
-        (!params->extra_count ||
-         gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
-        folder_write_tokenizer(body, params->vocab, &params->tokenizer, length, false,
-                               params->sentence.late, status);
+    bool ok = side && gb_make_dirs(body, status) && write_words(dir, body, params, status) &&
+              write_model(model, params, status) &&
+              (!params->extra_count ||
+               gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
+              folder_write_tokenizer(body, params->vocab, &params->tokenizer, length,
+                                     params->config->type_vocab_size ? FOLDER_WITH_TYPES
+                                                                     : FOLDER_WITHOUT_TYPES,
+                                     params->sentence.late, status);
     free(body);
     free(model);
     free(side);

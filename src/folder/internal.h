@@ -14,6 +14,34 @@
 /* How JSON files of a folder are written. */
 #define FOLDER_JSON (JSON_INDENT(2) | GB_JSON_NEWLINE)
 
+/* ---- architectures.c ---- */
+
+/* A part of a tensor's canonical name, and what an encoder's files have in its place. */
+typedef struct folder_rename {
+    const char *bert, *own;
+} folder_rename;
+/* An encoder, as what sets it apart from BERT. */
+typedef struct folder_architecture {
+    const char *type;             /* "model_type" of config.json */
+    const char *bare, *with_head; /* transformers' classes */
+    const char *const *specials;  /* tokens of vocab.txt; NULL: it has another file */
+    const folder_rename *names;   /* of tensors, replaced in this order; or NULL */
+    const char *prefix;           /* of names, which bare models lack; NULL: "bert." */
+    bool types;                   /* has token types */
+    bool after_padding;           /* the first position is behind that of padding */
+    uint32_t pad;                 /* pad_token_id where config.json is silent */
+    uint32_t buckets;             /* of distances, where it is silent; 0: no bias */
+    const char *hidden, *layers, *heads, *inner; /* keys of config.json */
+    const char *act, *dropout, *attention_dropout;
+} folder_architecture;
+const folder_architecture *folder_architecture_of(gb_encoder_kind kind);
+/* GB_DATA with the list of those that there are for an unknown "model_type". */
+bool folder_architecture_find(const char *type, gb_encoder_kind *kind, const char *path,
+                              gb_status *status);
+/* The name in an encoder's files of a canonical one, and BERT's name of one in its files. */
+void folder_own_name(gb_encoder_kind kind, const char *canonical, char name[GB_WEIGHT_NAME]);
+void folder_bert_name(gb_encoder_kind kind, const char *stored, char name[GB_WEIGHT_NAME]);
+
 /* ---- config.c ---- */
 
 #define FOLDER_PAIRS "BertForSequenceClassification" /* transformers' class of cross-encoders */
@@ -64,7 +92,7 @@ typedef enum folder_role {
     FOLDER_TIED_BIAS,   /* another name of cls.predictions.bias */
 } folder_role;
 /* Canonical form of a name found in a checkpoint. It need not exist in the model. */
-folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME]);
+folder_role folder_canonical(gb_encoder_kind kind, const char *stored, char name[GB_WEIGHT_NAME]);
 /* Name and shape of parameter `index` of a cross-encoder's head: pooler and classifier. */
 #define FOLDER_PAIR_WEIGHTS 4
 gb_weight_spec folder_pair_weight_at(const gb_bert_config *config, size_t index);
@@ -113,12 +141,17 @@ json_t *folder_json_of_sentencepiece(const char *path, gb_status *status);
 gb_vocab *folder_read_vocab(const char *dir, const char *const names[GB_SPECIALS],
                             gb_status *status);
 
-/* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. language:
- * texts end with [SEP] and have nothing before them. late: whose markers are added tokens where the
- * vocabulary does not have them, or NULL. */
+/* What reads the ids. */
+typedef enum folder_reader {
+    FOLDER_WITH_TYPES,    /* an encoder */
+    FOLDER_WITHOUT_TYPES, /* an encoder that transformers must give no token types */
+    FOLDER_OF_LANGUAGE,   /* texts end with [SEP] and have nothing before them */
+} folder_reader;
+/* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. late:
+ * whose markers are added tokens where the vocabulary does not have them, or NULL. */
 bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
                             const gb_tokenizer_params *tokenizer, uint32_t max_length,
-                            bool language, const gb_late_settings *late, gb_status *status);
+                            folder_reader reader, const gb_late_settings *late, gb_status *status);
 /* The members of tokenizer_config.json; *params keeps what it is silent about. */
 bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
                              gb_status *status);

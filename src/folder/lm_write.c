@@ -63,7 +63,8 @@ bool gb_lm_folder_write(const char *path, const gb_lm_config *config, const gb_w
     bool ok = file && model && check(path, config, weights, weight_count, vocab, status) &&
               gb_make_dirs(path, status) &&
               gb_safetensors_write(model, weights, weight_count, status) &&
-              folder_write_tokenizer(path, vocab, &tokenizer, max_length, true, NULL, status);
+              folder_write_tokenizer(path, vocab, &tokenizer, max_length, FOLDER_OF_LANGUAGE, NULL,
+                                     status);
     json_t *json = ok ? t5_config(config, gb_vocab_specials(vocab).pad) : NULL;
     ok = ok && gb_json_save(json, FOLDER_JSON, file, status);
     json_decref(json);

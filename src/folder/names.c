@@ -6,19 +6,31 @@
 #include <string.h>
 
 /* Dimensions of a parameter, by what they are in the configuration. */
-typedef enum dimension { NONE, VOCAB, HIDDEN, INNER, POSITIONS, TYPES, ONE } dimension;
+typedef enum dimension {
+    NONE,
+    VOCAB,
+    HIDDEN,
+    INNER,
+    POSITIONS,
+    TYPES,
+    BUCKETS,
+    HEADS,
+    ONE
+} dimension;
 
 typedef struct parameter {
     const char *name;     /* after the part's prefix */
     dimension rows, cols; /* shape; cols NONE: a vector */
 } parameter;
 
+/* Those that a configuration has no rows of are not there. */
 static const parameter embeddings[] = {
-    {"word_embeddings.weight", VOCAB, HIDDEN},
-    {"position_embeddings.weight", POSITIONS, HIDDEN},
-    {"token_type_embeddings.weight", TYPES, HIDDEN},
-    {"LayerNorm.weight", HIDDEN, NONE},
-    {"LayerNorm.bias", HIDDEN, NONE},
+    {"embeddings.word_embeddings.weight", VOCAB, HIDDEN},
+    {"embeddings.position_embeddings.weight", POSITIONS, HIDDEN},
+    {"embeddings.token_type_embeddings.weight", TYPES, HIDDEN},
+    {"embeddings.LayerNorm.weight", HIDDEN, NONE},
+    {"embeddings.LayerNorm.bias", HIDDEN, NONE},
+    {"encoder.relative_attention_bias.weight", BUCKETS, HEADS},
 };
 
 /* torch.nn.Linear keeps its matrix as [out, in]. */
@@ -78,9 +90,13 @@ static uint64_t dimension_size(const gb_bert_config *config, dimension of)
     case INNER:
         return config->intermediate_size;
     case POSITIONS:
-        return config->max_positions;
+        return config->max_positions + config->position_offset;
     case TYPES:
         return config->type_vocab_size;
+    case BUCKETS:
+        return config->buckets;
+    case HEADS:
+        return config->heads;
     case ONE:
         return 1;
     case NONE:
@@ -98,26 +114,41 @@ gb_weight_spec folder_pair_weight_at(const gb_bert_config *config, size_t index)
     return spec;
 }
 
+/* The embeddings that a configuration has; *found gets the one with this index. */
+static size_t embedding_count(const gb_bert_config *config, size_t index, const parameter **found)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(embeddings); i++) {
+        if (!dimension_size(config, embeddings[i].rows))
+            continue;
+        if (found && count == index)
+            *found = &embeddings[i];
+        count++;
+    }
+    return count;
+}
+
 size_t gb_bert_weight_count(const gb_bert_config *config, bool with_head)
 {
-    return COUNT(embeddings) + COUNT(layer) * config->layers + (with_head ? COUNT(head) : 0);
+    return embedding_count(config, 0, NULL) + COUNT(layer) * config->layers +
+           (with_head ? COUNT(head) : 0);
 }
 
 gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index)
 {
     gb_weight_spec spec = {0};
-    const parameter *of;
+    const parameter *of = NULL;
     size_t in_layers = COUNT(layer) * config->layers;
-    if (index < COUNT(embeddings)) {
-        of = &embeddings[index];
-        snprintf(spec.name, sizeof spec.name, "bert.embeddings.%s", of->name);
-    } else if (index - COUNT(embeddings) < in_layers) {
-        index -= COUNT(embeddings);
+    size_t before = embedding_count(config, index, &of);
+    if (index < before) {
+        snprintf(spec.name, sizeof spec.name, "bert.%s", of->name);
+    } else if (index - before < in_layers) {
+        index -= before;
         of = &layer[index % COUNT(layer)];
         snprintf(spec.name, sizeof spec.name, "bert.encoder.layer.%zu.%s", index / COUNT(layer),
                  of->name);
     } else {
-        of = &head[(index - COUNT(embeddings) - in_layers) % COUNT(head)];
+        of = &head[(index - before - in_layers) % COUNT(head)];
         snprintf(spec.name, sizeof spec.name, "cls.predictions.%s", of->name);
     }
     spec.rows = dimension_size(config, of->rows);
@@ -155,12 +186,14 @@ bool folder_name_is_bert(const char *name)
            starts_with(name, "classifier.");
 }
 
-folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME])
+folder_role folder_canonical(gb_encoder_kind kind, const char *from, char name[GB_WEIGHT_NAME])
 {
+    char stored[GB_WEIGHT_NAME];
+    folder_bert_name(kind, from, stored);
     bool bare = starts_with(stored, "embeddings.") || starts_with(stored, "encoder.") ||
                 starts_with(stored, "pooler.");
     /* A name too long for the buffer is no parameter's; cut short it is none either. */
-    snprintf(name, GB_WEIGHT_NAME, "%s%s", bare ? "bert." : "", stored);
+    snprintf(name, GB_WEIGHT_NAME, "%s%.*s", bare ? "bert." : "", GB_WEIGHT_NAME - 6, stored);
     replace_end(name, "LayerNorm.gamma", "LayerNorm.weight");
     replace_end(name, "LayerNorm.beta", "LayerNorm.bias");
     for (size_t i = 0; i < COUNT(skipped); i++) {

@@ -141,11 +141,12 @@ static bool write_query_tokens(const char *dir, const gb_folder_params *params, 
     char *sub = gb_path_join(status, dir, FOLDER_QUERY_TOKENS);
     char *file = sub ? gb_path_join(status, sub, "model.safetensors") : NULL;
     json_t *config = json_pack("{s:b}", "frozen", 1);
-    bool ok = ones && file && gb_make_dirs(sub, status) &&
-              gb_safetensors_write(file, &weight, 1, status) &&
-              gb_json_save_in(config, FOLDER_JSON, sub, "config.json", status) &&
-              folder_write_tokenizer(sub, params->vocab, &params->tokenizer,
-                                     params->config->max_positions, false, NULL, status);
+    bool ok =
+        ones && file && gb_make_dirs(sub, status) &&
+        gb_safetensors_write(file, &weight, 1, status) &&
+        gb_json_save_in(config, FOLDER_JSON, sub, "config.json", status) &&
+        folder_write_tokenizer(sub, params->vocab, &params->tokenizer,
+                               params->config->max_positions, FOLDER_WITH_TYPES, NULL, status);
     json_decref(config);
     free(ones);
     free(sub);

@@ -29,13 +29,14 @@ static json_t *term_settings(uint32_t vocab_size)
 }
 
 /* Without it sentence-transformers would take the mean over tokens. */
-static json_t *pooling_settings(uint32_t hidden_size, bool mean)
+static json_t *pooling_settings(uint32_t hidden_size, gb_pooling pooling)
 {
+    bool mean = pooling == GB_POOLING_MEAN, last = pooling == GB_POOLING_LAST;
     return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
-                     (json_int_t)hidden_size, "pooling_mode_cls_token", !mean,
+                     (json_int_t)hidden_size, "pooling_mode_cls_token", !mean && !last,
                      "pooling_mode_mean_tokens", mean, "pooling_mode_max_tokens", 0,
                      "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
-                     "pooling_mode_lasttoken", 0, "include_prompt", 1);
+                     "pooling_mode_lasttoken", last, "include_prompt", 1);
 }
 
 static json_t *modules_of(const gb_sentence_settings *how)
@@ -95,7 +96,7 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
         pooling && gb_make_dirs(pooling, status) &&
         save(pooling, "config.json",
              terms ? term_settings(params->config->vocab_size)
-                   : pooling_settings(params->config->hidden_size, how->pooling == GB_POOLING_MEAN),
+                   : pooling_settings(params->config->hidden_size, how->pooling),
              status) &&
         save(dir, "modules.json", modules_of(how), status) &&
         save(body, TRANSFORMER_SETTINGS,
@@ -111,7 +112,7 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
 
 static bool fail_pooling(const char *path, const char *mode, gb_status *status)
 {
-    return gb_fail(status, GB_DATA, path, "only \"cls\" and \"mean\" are computed",
+    return gb_fail(status, GB_DATA, path, "only \"cls\", \"mean\" and \"lasttoken\" are computed",
                    "pooling \"%.60s\" is not known here", mode);
 }
 
@@ -138,6 +139,8 @@ static bool read_pooling(const json_t *json, const char *path, gb_pooling *pooli
         *pooling = GB_POOLING_CLS;
     else if (mode && (strcmp(mode, "mean") == 0 || strcmp(mode, "mean_tokens") == 0))
         *pooling = GB_POOLING_MEAN;
+    else if (mode && strcmp(mode, "lasttoken") == 0)
+        *pooling = GB_POOLING_LAST;
     else
         return fail_pooling(path, mode ? mode : "none", status);
     return true;
@@ -290,7 +293,10 @@ static bool read_length(const gb_folder *folder, gb_sentence_settings *settings,
 
 gb_pooling gb_pooling_named(const char *word)
 {
-    return !word ? GB_POOLING_UNSTATED : strcmp(word, "mean") ? GB_POOLING_CLS : GB_POOLING_MEAN;
+    return !word                       ? GB_POOLING_UNSTATED
+           : strcmp(word, "mean") == 0 ? GB_POOLING_MEAN
+           : strcmp(word, "last") == 0 ? GB_POOLING_LAST
+                                       : GB_POOLING_CLS;
 }
 
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)

@@ -185,8 +185,9 @@ static json_t *plain_config(const gb_vocab *vocab, uint32_t max_length)
 
 bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
                             const gb_tokenizer_params *tokenizer, uint32_t max_length,
-                            bool language, const gb_late_settings *late, gb_status *status)
+                            folder_reader reader, const gb_late_settings *late, gb_status *status)
 {
+    bool language = reader == FOLDER_OF_LANGUAGE;
     const char *source = gb_vocab_source(vocab);
     char *words = source ? NULL : gb_path_join(status, dir, "vocab.txt");
     json_t *fast = source ? gb_json_parse(source, strlen(source), 0, dir, status)
@@ -194,6 +195,9 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
     json_t *config = source ? plain_config(vocab, max_length)
                             : tokenizer_config(vocab, tokenizer, max_length, language, late);
     json_t *special = special_tokens(vocab);
+    if (reader == FOLDER_WITHOUT_TYPES)
+        json_object_set_new(config, "model_input_names",
+                            json_pack("[s, s]", "input_ids", "attention_mask"));
     bool ok = (source || (words && gb_vocab_save(vocab, words, status))) &&
               gb_json_save_in(fast, FOLDER_JSON | (source ? JSON_REAL_PRECISION(17) : 0), dir,
                               "tokenizer.json", status) &&
@@ -330,8 +334,8 @@ bool gb_vocabulary_write(const char *dir, const gb_vocab *vocab, gb_status *stat
     bool plain =
         !gb_vocab_source(vocab) && gb_vocab_is_bert(vocab) && words->lower_case && words->split_cjk;
     if (!plain)
-        return folder_write_tokenizer(dir, vocab, words, GB_BERT_BASE.max_positions, false, NULL,
-                                      status);
+        return folder_write_tokenizer(dir, vocab, words, GB_BERT_BASE.max_positions,
+                                      FOLDER_WITH_TYPES, NULL, status);
     char *path = gb_path_join(status, dir, "vocab.txt");
     bool ok = path && gb_vocab_save(vocab, path, status);
     free(path);
@@ -342,7 +346,8 @@ gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status)
 {
     uint32_t limit = gb_folder_config(folder)->vocab_size;
     const char *dir = folder_body(folder);
-    gb_vocab *vocab = folder_read_vocab(dir, NULL, status);
+    gb_vocab *vocab = folder_read_vocab(
+        dir, folder_architecture_of(gb_folder_config(folder)->kind)->specials, status);
     if (vocab && gb_vocab_size(vocab) > limit) {
         gb_fail(status, GB_DATA, dir, "vocabulary and model are not of one kind",
                 "%u tokens, but the model has %u word embeddings", gb_vocab_size(vocab), limit);

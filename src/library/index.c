@@ -83,8 +83,10 @@ gabbro_index *gabbro_index_open(const char *folder, const gabbro_index_params *p
 static bool make(gabbro_index *x, const gabbro_model *model, const char *collection,
                  const char *store, gb_status *status)
 {
-    static const char *const words[] = {
-        [GB_POOLING_UNSTATED] = NULL, [GB_POOLING_CLS] = "cls", [GB_POOLING_MEAN] = "mean"};
+    static const char *const words[] = {[GB_POOLING_UNSTATED] = NULL,
+                                        [GB_POOLING_CLS] = "cls",
+                                        [GB_POOLING_MEAN] = "mean",
+                                        [GB_POOLING_LAST] = "last"};
     if (!library_has_vectors(model, status))
         return false;
     gb_index_params what = {.model = model->path};

@@ -30,8 +30,10 @@ static bool open_model(gabbro_model *m, const char *name, const gabbro_model_par
     const char *pooling = how->pooling;
     if (!name)
         return gb_fail(status, GB_USAGE, NULL, NULL, "no model is named");
-    if (pooling && strcmp(pooling, "cls") != 0 && strcmp(pooling, "mean") != 0)
-        return gb_fail(status, GB_USAGE, name, "cls or mean", "unknown pooling \"%.40s\"", pooling);
+    if (pooling && strcmp(pooling, "cls") != 0 && strcmp(pooling, "mean") != 0 &&
+        strcmp(pooling, "last") != 0)
+        return gb_fail(status, GB_USAGE, name, "cls, mean or last", "unknown pooling \"%.40s\"",
+                       pooling);
     m->pooling = gb_pooling_named(pooling);
     if (!(m->path = gb_find_model(m->used, name, status)))
         return false;

@@ -116,6 +116,9 @@ typedef struct batch_record {
     gb_padding *padding;     /* counts its rows, or NULL */
     uint32_t pad_token;      /* behind the batch */
     uint32_t ids, positions; /* in the model */
+    uint32_t first_position; /* of a text */
+    uint32_t max_length;     /* tokens of a text */
+    uint32_t buckets;        /* of distances, or 0 */
     uint64_t seed;           /* of the dropout */
 } batch_record;
 
@@ -123,7 +126,8 @@ static void fill_tokens(const batch_record *record, uint32_t *ids, uint32_t *pos
 {
     const gb_batch *batch = record->batch;
     memcpy(ids, batch->ids, sizeof *ids * batch->rows);
-    memcpy(positions, batch->positions, sizeof *positions * batch->rows);
+    for (uint32_t r = 0; r < batch->rows; r++)
+        positions[r] = batch->positions[r] + record->first_position;
     for (uint32_t r = batch->rows; r < record->in.rows; r++) {
         ids[r] = record->pad_token;
         positions[r] = 0;
@@ -144,6 +148,60 @@ static void fill_sequences(const batch_record *record, uint32_t step, uint32_t *
         starts[s] = batch->rows;
     for (uint32_t s = 1; s <= GB_PAD_SEQUENCES; s++)
         starts[count + s] = batch->rows + (uint32_t)(padding * s / GB_PAD_SEQUENCES);
+}
+
+/* Sequences of a program whose padding is cut so that none is longer than a text. */
+static uint32_t span_count(const gb_batch_inputs *in, uint32_t max_length)
+{
+    return in->count + in->rows / max_length + 1;
+}
+
+/* Rows of every sequence, of its queries and of its keys. */
+static void fill_spans(const gb_batch *batch, const gb_batch_inputs *in, uint32_t count,
+                       uint32_t *spans)
+{
+    uint32_t fillers = count - in->count;
+    uint64_t padding = in->rows - batch->rows;
+    for (uint32_t s = 0; s < count; s++, spans += 4) {
+        uint32_t i = s - in->count, first = batch->rows, end = batch->rows;
+        if (s < batch->count) {
+            first = batch->starts[s];
+            end = batch->starts[s + 1];
+        } else if (s >= in->count) {
+            first += (uint32_t)(padding * i / fillers);
+            end += (uint32_t)(padding * (i + 1) / fillers);
+        }
+        spans[0] = spans[2] = first;
+        spans[1] = spans[3] = end - first;
+    }
+}
+
+static bool fill_distances(const batch_record *record, gb_executable *exec, gb_status *status)
+{
+    const gb_batch_inputs *in = &record->in;
+    uint32_t count = 2 * record->max_length - 1;
+    uint32_t *spans = gb_executable_input(exec, in->spans, status);
+    uint32_t *buckets = spans ? gb_executable_input(exec, in->buckets, status) : NULL;
+    if (!buckets)
+        return false;
+    fill_spans(record->batch, in, span_count(in, record->max_length), spans);
+    for (uint32_t i = 0; i < count; i++)
+        buckets[i] = gb_distance_bucket((int32_t)i - (int32_t)record->max_length + 1, true,
+                                        record->buckets, GB_FARTHEST);
+    return gb_row_index_fill(exec, &in->by_bucket, buckets, count, record->buckets, status);
+}
+
+/* What attention with a bias by distance needs of a batch. */
+static void declare_distances(gb_builder *builder, const gb_bert_config *config,
+                              gb_batch_inputs *in)
+{
+    uint32_t distances = 2 * builder->max_length - 1;
+    in->spanned = true;
+    in->spans =
+        gb_tape_input(builder->tape, "spans", GB_U32, span_count(in, builder->max_length), 4);
+    in->buckets = gb_tape_input(builder->tape, "buckets", GB_U32, 1, distances);
+    in->by_bucket =
+        gb_row_index_input(builder->tape, "distances by bucket", config->buckets, distances);
 }
 
 /* The padding behind the batch: sequences of [PAD] at position 0; the lists of rows leave it out of
@@ -168,29 +226,36 @@ static bool fill_batch(const void *record_, gb_executable *exec, uint32_t step, 
         record->padding->computed += in->rows;
     }
     return gb_row_index_fill(exec, &in->by_id, batch->ids, batch->rows, record->ids, status) &&
-           gb_row_index_fill(exec, &in->by_position, batch->positions, batch->rows,
-                             record->positions, status);
+           gb_row_index_fill(exec, &in->by_position,
+                             record->first_position ? positions : batch->positions, batch->rows,
+                             record->positions, status) &&
+           (!in->spanned || fill_distances(record, exec, status));
 }
 
 gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *config, uint32_t rows,
                                  uint32_t count, const gb_batch *batch, uint64_t seed)
 {
     gb_tape *tape = builder->tape;
-    const batch_record record = {
+    uint32_t positions = config->max_positions + config->position_offset;
+    batch_record record = {
         .in = {.ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
                .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
                .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
                .by_id = gb_row_index_input(tape, "rows by id", config->vocab_size, rows),
-               .by_position =
-                   gb_row_index_input(tape, "rows by position", config->max_positions, rows),
+               .by_position = gb_row_index_input(tape, "rows by position", positions, rows),
                .rows = rows,
                .count = count},
         .batch = batch,
         .padding = builder->padding,
         .pad_token = config->pad_token_id,
         .ids = config->vocab_size,
-        .positions = config->max_positions,
+        .positions = positions,
+        .first_position = config->position_offset,
+        .max_length = builder->max_length,
+        .buckets = config->buckets,
         .seed = seed};
+    if (config->buckets)
+        declare_distances(builder, config, &record.in);
     gb_tape_fill_by(tape, fill_batch, &record, sizeof record);
     return record.in;
 }
@@ -252,6 +317,32 @@ gb_selection gb_first_rows_declare(gb_builder *builder, uint32_t count, uint32_t
 {
     const rows_record record = {gb_selection_declare(builder, count, rows), batch, first};
     gb_tape_fill_by(builder->tape, fill_first_rows, &record, sizeof record);
+    return record.in;
+}
+
+static bool fill_last_rows(const void *record_, gb_executable *exec, uint32_t step,
+                           gb_status *status)
+{
+    (void)step;
+    const rows_record *record = record_;
+    const uint32_t *starts = record->batch->starts + record->first;
+    uint32_t texts = nn_packed_left(record->batch, record->first, record->in.count);
+    uint32_t *index = gb_executable_input(exec, record->in.index, status);
+    uint32_t *inverse = index ? gb_executable_input(exec, record->in.inverse, status) : NULL;
+    if (!inverse || !gb_selection_fill(exec, &record->in, starts, 0, 0, status))
+        return false;
+    for (uint32_t i = 0; i < texts; i++) {
+        index[i] = starts[i + 1] - 1;
+        inverse[index[i]] = i;
+    }
+    return true;
+}
+
+gb_selection gb_last_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                  const gb_batch *batch, uint32_t first)
+{
+    const rows_record record = {gb_selection_declare(builder, count, rows), batch, first};
+    gb_tape_fill_by(builder->tape, fill_last_rows, &record, sizeof record);
     return record.in;
 }
 

@@ -1,6 +1,7 @@
 /* BERT (Devlin et al., 2019) on a tape: embeddings, layers, tied masked-LM head. */
 #include "layers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ bool nn_layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status 
 {
     uint32_t h = scope->config->hidden_size, f = scope->config->intermediate_size;
     block->hidden = h;
+    block->distance_bias = UINT32_MAX;
     block->heads = scope->config->heads;
     const layer_entry list[] = {
         {"attention.output.dense.weight", LAYER_WEIGHT, h, h, &block->out_weight},
@@ -92,14 +94,18 @@ static bool declare_embeddings(const layer_scope *scope, gb_bert *bert, gb_statu
 {
     const gb_bert_config *config = scope->config;
     uint32_t h = config->hidden_size;
-    const layer_entry list[] = {
+    uint32_t positions = config->max_positions + config->position_offset;
+    const layer_entry rows[] = {
         {"word_embeddings.weight", LAYER_WEIGHT, config->vocab_size, h, &bert->word},
-        {"position_embeddings.weight", LAYER_WEIGHT, config->max_positions, h, &bert->position},
+        {"position_embeddings.weight", LAYER_WEIGHT, positions, h, &bert->position},
         {"token_type_embeddings.weight", LAYER_WEIGHT, config->type_vocab_size, h, &bert->type},
+    };
+    const layer_entry norm[] = {
         {"LayerNorm.weight", LAYER_SCALE, 1, h, &bert->norm_weight},
         {"LayerNorm.bias", LAYER_BIAS, 1, h, &bert->norm_bias},
     };
-    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
+    return nn_layer_declare(scope, rows, config->type_vocab_size ? 3 : 2, status) &&
+           nn_layer_declare(scope, norm, 2, status);
 }
 
 static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *status)
@@ -115,6 +121,19 @@ static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *sta
     return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
+/* The bias by distance, which all layers share. */
+static bool declare_distance_bias(const layer_scope *scope, gb_bert *bert, gb_status *status)
+{
+    uint32_t index;
+    const layer_entry entry = {"relative_attention_bias.weight", LAYER_WEIGHT,
+                               scope->config->buckets, scope->config->heads, &index};
+    if (!nn_layer_declare(scope, &entry, 1, status))
+        return false;
+    for (uint32_t l = 0; l < scope->config->layers; l++)
+        bert->blocks[l].distance_bias = index;
+    return true;
+}
+
 /* The encoder, its names behind `front`. */
 static bool declare_encoder(layer_scope scope, const char *front, gb_bert *bert, gb_status *status)
 {
@@ -128,7 +147,8 @@ static bool declare_encoder(layer_scope scope, const char *front, gb_bert *bert,
         snprintf(prefix, sizeof prefix, "%sbert.encoder.layer.%u", front, l);
         ok = nn_layer_declare_block(&scope, &bert->blocks[l], status);
     }
-    return ok;
+    snprintf(prefix, sizeof prefix, "%sbert.encoder", front);
+    return ok && (!scope.config->buckets || declare_distance_bias(&scope, bert, status));
 }
 
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
@@ -220,12 +240,32 @@ gb_attention_params nn_layer_attention(gb_builder *builder, const gb_block *bloc
                                  .selected = in->selected};
 }
 
+/* Attention with a bias by distance, of qkv [R, 3H]. Nothing is dropped. */
+static gb_tensor attend_by_distance(gb_builder *builder, const gb_block *block,
+                                    const gb_batch_inputs *in, gb_tensor qkv)
+{
+    gb_tape *tape = builder->tape;
+    uint32_t h = block->hidden;
+    gb_tensor bias = gb_lookup_rows(tape, p(builder, block->distance_bias), in->buckets,
+                                    in->by_bucket, GB_NO_TENSOR);
+    const gb_attention_gqa_params params = {.heads = block->heads,
+                                            .kv_heads = block->heads,
+                                            .head_dim = h / block->heads,
+                                            .scale = (float)(1 / sqrt(h / block->heads)),
+                                            .bias = bias,
+                                            .max_q = builder->max_length,
+                                            .max_k = builder->max_length};
+    return gb_attention_gqa(tape, in->spans, qkv, 0, qkv, h, 2 * h, &params);
+}
+
 gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                           gb_tensor x, gb_mask_kind mask, uint32_t window)
 {
     uint32_t h = block->hidden;
     gb_tensor qkv = gb_linear(builder->tape, x, p(builder, block->qkv_weight),
                               p(builder, block->qkv_bias), false, GB_NO_TENSOR);
+    if (in->spanned)
+        return attend_by_distance(builder, block, in, qkv);
     gb_attention_params params = nn_layer_attention(builder, block, in);
     params.mask = mask;
     params.window = window;
@@ -278,11 +318,16 @@ static gb_tensor apply_read(gb_builder *builder, const gb_block *block, const gb
     gb_tape *tape = builder->tape;
     uint32_t h = block->hidden;
     gb_tensor weights[2], biases[2]; /* of queries; of keys and values */
-    gb_cut(tape, p(builder, block->qkv_weight), h, weights);
-    gb_cut(tape, p(builder, block->qkv_bias), h, biases);
     gb_batch_inputs rows = *in;
     rows.sequences = in->read_sequences;
     rows.selected = true;
+    if (in->spanned) { /* a query's place counts, which is not known of selected rows */
+        gb_tensor all = nn_layer_attend(builder, block, in, x, GB_MASK_NONE, 0);
+        gb_tensor a = gb_selection_gather(builder, all, &in->read);
+        return block_rest(builder, block, &rows, a, gb_selection_gather(builder, x, &in->read));
+    }
+    gb_cut(tape, p(builder, block->qkv_weight), h, weights);
+    gb_cut(tape, p(builder, block->qkv_bias), h, biases);
     gb_tensor kv = gb_linear(tape, x, weights[1], biases[1], false, GB_NO_TENSOR);
     x = gb_selection_gather(builder, x, &in->read);
     gb_tensor q = gb_linear(tape, x, weights[0], biases[0], false, GB_NO_TENSOR);
@@ -307,13 +352,14 @@ static gb_tensor sum_embeddings(gb_builder *builder, const gb_bert *bert, const 
 {
     gb_tape *tape = builder->tape;
     gb_tensor word = p(builder, bert->word), position = p(builder, bert->position);
-    gb_tensor type = p(builder, bert->type);
-    if (!in->pairs)
+    bool types = bert->config.type_vocab_size > 0;
+    if (types && !in->pairs)
         return gb_embed(tape, in->ids, in->positions, in->by_id, in->by_position, word, position,
-                        type);
+                        p(builder, bert->type));
     gb_tensor x = gb_lookup_rows(tape, position, in->positions, in->by_position, GB_NO_TENSOR);
     x = gb_lookup_rows(tape, word, in->ids, in->by_id, x);
-    return gb_lookup_rows(tape, type, in->segments, in->by_segment, x);
+    return types ? gb_lookup_rows(tape, p(builder, bert->type), in->segments, in->by_segment, x)
+                 : x;
 }
 
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)

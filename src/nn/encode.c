@@ -87,7 +87,7 @@ static bool flush(encoder *e, gb_status *status)
     if (!e->filling.count)
         return true;
     const gb_batch *batch = &e->batch;
-    if (!gb_selected_rows_list(&e->read, batch->starts, batch->count, NULL, 0, status) ||
+    if (!gb_selected_rows_pooled(&e->read, batch, e->how.sentence.pooling, status) ||
         !gb_executable_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
         return false;
     e->running = e->filling;

@@ -21,7 +21,10 @@ gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_param
 {
     gb_pooling_inputs in = {.mean = params->kind == GB_POOLING_MEAN};
     if (!in.mean) {
-        in.cls = gb_first_rows_declare(builder, params->texts, params->rows, batch, params->first);
+        in.one =
+            params->kind == GB_POOLING_LAST
+                ? gb_last_rows_declare(builder, params->texts, params->rows, batch, params->first)
+                : gb_first_rows_declare(builder, params->texts, params->rows, batch, params->first);
         return in;
     }
     in.means = gb_sparse_input(builder->tape, params->texts, params->rows, params->rows,
@@ -34,7 +37,7 @@ gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_param
 gb_tensor gb_pooling_apply(gb_builder *builder, gb_tensor h, const gb_pooling_inputs *in)
 {
     return in->mean ? gb_sparse_matmul(builder->tape, h, &in->means)
-                    : gb_selection_gather(builder, h, &in->cls);
+                    : gb_selection_gather(builder, h, &in->one);
 }
 
 gb_tensor gb_sentence_vectors(gb_builder *builder, const gb_bert *bert, bool normalize,

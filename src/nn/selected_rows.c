@@ -35,6 +35,16 @@ bool gb_selected_rows_list(gb_selected_rows *list, const uint32_t *a, uint32_t a
     return true;
 }
 
+bool gb_selected_rows_pooled(gb_selected_rows *list, const gb_batch *texts, gb_pooling kind,
+                             gb_status *status)
+{
+    if (!gb_selected_rows_list(list, texts->starts, texts->count, NULL, 0, status))
+        return false;
+    for (uint32_t i = 0; kind == GB_POOLING_LAST && i < texts->count; i++)
+        list->rows[i] = texts->starts[i + 1] - 1;
+    return true;
+}
+
 uint32_t gb_selected_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
                                  uint32_t b_count, uint32_t rows)
 {

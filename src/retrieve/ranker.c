@@ -11,6 +11,7 @@ bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status)
     bool ok = folder && gb_folder_is_sparse(folder, &sparse, status);
     bool late = ok && gb_folder_late_kind(folder) != GB_LATE_NONE;
     free(folder);
+    ok = ok && gb_model_users(model, false, users, status);
     *users |= GB_USER_ENCODE | (sparse ? GB_USER_SPARSE : 0) | (late ? GB_USER_LATE : 0);
     return ok;
 }

@@ -105,7 +105,7 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
 {
     text_encoder *e = gb_alloc(1, sizeof *e, status);
     gb_device_params device = gb_ops_device(params->config, params->device);
-    device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_FP16 | GB_USER_BF16;
+    device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_GENERATE | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
     bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
               (!params->device || (e->device_name = gb_strdup(params->device, status)));

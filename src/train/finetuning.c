@@ -289,7 +289,9 @@ static bool save_model(void *self, const char *folder, gb_status *status)
     char what[300];
     if (!gb_finetune_describe(f->self, what, sizeof what))
         snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
-                 how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
+                 how.pooling == GB_POOLING_MEAN   ? "mean of the tokens"
+                 : how.pooling == GB_POOLING_LAST ? "last token"
+                                                  : "CLS",
                  projected
                      ? " through the projector in gabbro.safetensors, which other programs do "
                        "not apply;"

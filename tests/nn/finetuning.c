@@ -23,6 +23,7 @@ typedef struct finetune_case {
                                     scores so near that a difference changes their order */
     bool kinked;                 /* see model */
     bool fixed;                  /* passages are not trained */
+    gb_encoder_kind kind;        /* of encoder */
 } finetune_case;
 
 enum { QUERIES = 4, PASSAGES = 8, WIDTH = 16 };
@@ -205,6 +206,18 @@ static void expect_copies(const model *m, bool some)
     cr_expect_eq(copies > 0, some, "%llu copies in batches", (unsigned long long)copies);
 }
 
+/* What sets an encoder apart from BERT. */
+static void make_kind(gb_bert_config *config, gb_encoder_kind kind)
+{
+    config->kind = kind;
+    if (kind == GB_ENCODER_MPNET || kind == GB_ENCODER_DISTILBERT)
+        config->type_vocab_size = 0;
+    if (kind == GB_ENCODER_MPNET || kind == GB_ENCODER_ROBERTA)
+        config->position_offset = 2;
+    if (kind == GB_ENCODER_MPNET)
+        config->buckets = 8;
+}
+
 static void check_finetuning(const finetune_case *c)
 {
     scratch s = scratch_enter();
@@ -212,11 +225,13 @@ static void check_finetuning(const finetune_case *c)
     fixture f = {.t = tiny_make()};
     make_set(&f);
     make_params(&f, c);
-    gb_device *device = tiny_device(GB_USER_TRAIN | f.params.scoring->users | f.params.loss->users);
+    gb_device *device = tiny_device(GB_USER_TRAIN | f.params.scoring->users | f.params.loss->users |
+                                    (c->kind ? GB_USER_TRAIN_LM : 0));
     bool head = f.params.scoring->needs & GB_SCORING_HEAD;
     model m = {
         .config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST, .kinked = c->kinked};
     m.config.layers = 3;
+    make_kind(&m.config, c->kind);
     gb_text_hashes texts = {0};
     gb_bert query_bert = {0};
     fixed_passages fixed;
@@ -279,6 +294,17 @@ Test(finetuning, two_towers, .timeout = 120)
                                       .pooling = GB_POOLING_MEAN,
                                       .normalize = true,
                                       .temperature = .2f});
+}
+
+Test(finetuning, encoders_of_other_kinds, .timeout = 120)
+{
+    check_finetuning(
+        &(finetune_case){.name = "fine-tuning, DistilBERT", .kind = GB_ENCODER_DISTILBERT});
+    check_finetuning(&(finetune_case){
+        .name = "fine-tuning, MPNet, means", .kind = GB_ENCODER_MPNET, .pooling = GB_POOLING_MEAN});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, MPNet, last tokens",
+                                      .kind = GB_ENCODER_MPNET,
+                                      .pooling = GB_POOLING_LAST});
 }
 
 Test(finetuning, without_copies, .timeout = 120)

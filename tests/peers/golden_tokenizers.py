@@ -97,7 +97,7 @@ def pieces(lines, folder, full):
 
 
 def words(lines, specials, lower):
-    made = Tokenizer(models.WordPiece(unk_token=specials[1]))
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=lower)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.train_from_iterator(lines, trainers.WordPieceTrainer(
@@ -149,7 +149,7 @@ def make(folder, full):
             unk_token="[UNK]", mask_token="[MASK]")
         plain.backend_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
         plain.save_pretrained(f"{folder}/words")
-        other = words(lines, ["<s>", "[UNK]", "<pad>", "</s>", "<mask>"], True)
+        other = words(lines, ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"], True)
         write_words(other, transformers.MPNetTokenizerFast(tokenizer_object=other), f"{folder}/mpnet")
 
 

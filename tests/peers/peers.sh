@@ -331,6 +331,28 @@ package()
     expect "package.py ends well" [ $status = 0 ] || tail "$work/log"
 }
 
+# Encoders of other kinds: tokenizers with many texts, larger random models, and models trained here.
+other_encoders()
+{
+    script golden_tokenizers --compare "$golden/tokenizers"
+    if ! { "$python" "$here/golden_tokenizers.py" --full "$work/tokenizers" &&
+        "$python" "$here/golden_encoders.py" "$work/tokenizers" "$work/encoders" 64; } >"$work/log" 2>&1; then
+        bad "encoders of other kinds are made" "$work/log"
+        return
+    fi
+    GABBRO_TOKENIZERS="$work/tokenizers" "$build/tests/unit/test_tokenizers" --filter 'tokenizers/ids*' >"$work/log" 2>&1
+    trust "ids of nine tokenizers, $(wc -l <"$work/tokenizers/cases.jsonl") texts" "Hugging Face transformers (runs that differ)" $? 0
+    sh "$here/../parity/encoders.sh" "$gabbro" "$work/encoders/roberta/config.json" "$work/trained" >"$work/log" 2>&1 ||
+        bad "encoders of other kinds, hidden size 64" "$work/log"
+    sed -n 's/^\(trust:.\)/\1hidden size 64, /p' "$work/log"
+    printf 'The river lies near the castle.\na\nIs it older than  the lake?\n' >"$work/lines"
+    for kind in "$work/trained"/*; do
+        trust "trained ${kind##*/}: sentence-transformers" "transformers alone" \
+            "$("$python" "$here/sentence.py" vectors "$kind" "$work/lines" "$work/numbers" 2>/dev/null)" 1e-4
+        verified "trained ${kind##*/}" "$kind" "$work/numbers"
+    done
+}
+
 python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
 [ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
 if ! "$python" -c "$imports" 2>>"$work/log"; then
@@ -348,6 +370,7 @@ sparse_models
 own_model
 cross_encoders
 two_towers
+other_encoders
 checkpoint
 package
 checks_end

@@ -58,11 +58,11 @@ def vectors(folder, path, golden):
     save_file({"text": torch.tensor(list(raw), dtype=torch.uint8), "ids": ids, "sentence": found},
               golden)
     plain, worst = AutoModel.from_pretrained(folder).eval(), 0.0
-    pooling = model[1].get_pooling_mode_str()
+    pooling = model[1].get_pooling_mode_str() if hasattr(model[1], "get_pooling_mode_str") else model[1].pooling_mode
     for i in range(0, len(rows), 50):  # some, one by one: no padding at all
         with torch.no_grad():
             states = plain(input_ids=torch.tensor([rows[i]])).last_hidden_state[0]
-        vector = states[0] if pooling == "cls" else states.mean(0)
+        vector = states[0] if pooling == "cls" else states[-1] if pooling == "lasttoken" else states.mean(0)
         if len(model) > 2:
             vector = vector / vector.norm()
         worst = max(worst, float((vector - found[i]).abs().max() / found.abs().max()))
