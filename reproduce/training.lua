@@ -355,6 +355,15 @@ function tct(encoder, teacher)
     "--teacher-passages", passages}}, encoder, here.set.bm25)
 end
 
+-- LED: a sparse model (of splade), the lexicon, orders the passages that it or a first retriever mined; what is not among
+-- its first (depth) has no score and is left out.
+function led(encoder, lexicon, depth)
+  local scored = artifact(with_seed "mine by the lexicon", "mine", "--model", lexicon, "--collection", here.set.collection,
+    "--tokens", here.tokens, "--split", "train", "--depth", depth, run.ranks)
+  return finetune_as({options = {"--loss", "ordered", "--teacher", scored, "--drop-unscored"}}, encoder, scored,
+    mine(finetune(encoder)))
+end
+
 -- PAIR, on the same labels: passages against passages too, then queries against passages alone.
 function passage_centred(encoder)
   local first = finetune_as({options = {"--loss", "passage-centred"}}, encoder, here.set.bm25)

@@ -14,7 +14,8 @@
     LOSS(kl, "kl") \
     LOSS(pairwise, "pairwise") \
     LOSS(lambdarank, "lambdarank") \
-    LOSS(passage, "passage-centred")
+    LOSS(passage, "passage-centred") \
+    LOSS(ordered, "ordered")
 // clang-format on
 
 #define LISTED_NAME(id, name)      name,

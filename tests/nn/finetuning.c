@@ -347,6 +347,14 @@ Test(finetuning, softmax_of_a_teacher, .timeout = 120)
                                       .set = {"all-passages", NULL, "teacher-temperature", ".25"}});
 }
 
+Test(finetuning, order_of_a_teacher, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, a teacher's order (LED)",
+                                      .loss = "ordered",
+                                      .mask = true,
+                                      .set = {"contrast-weight", ".5"}});
+}
+
 Test(finetuning, order_of_pairs, .timeout = 120)
 {
     check_finetuning(
