@@ -29,7 +29,7 @@ static bool make_size(bench *b, const bench_size *size, gb_status *status)
     if (!(dropping.dropout > 0))
         dropping.dropout = .1;
     b->part = "step";
-    return bench_other_steps(b, &dropping, status);
+    return bench_other_steps(b, &dropping, status) && bench_learning(b, &dropping, status);
 }
 
 /* With operands of each precision that the device has, or that was asked for. */

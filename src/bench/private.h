@@ -4,6 +4,7 @@
 
 #include "gabbro/bench.h"
 #include "gabbro/data.h"
+#include "gabbro/finetune.h"
 #include "gabbro/nn.h"
 
 #include <gabbro/json.h>
@@ -116,12 +117,14 @@ void bench_blas_close(bench *b);
 
 /* ---- texts without meaning ---- */
 
-/* Passages, queries and generated queries of random ids, all as long as they may be. */
+/* Passages, queries and generated queries of random ids, all as long as they may be. Query i is
+ * judged relevant to passage i, as the split "train". */
 typedef struct bench_texts {
     gb_collection collection; /* documents alone; not to be closed */
     gb_tokens tokens;         /* ids */
     gb_vocab *vocab;          /* as many words as the size has */
     uint32_t *documents;      /* of each passage */
+    char *folder;             /* of the files */
 } bench_texts;
 bool bench_texts_make(bench_texts *texts, const gb_config *config, const bench_size *size,
                       uint32_t passages, gb_status *status);
@@ -134,6 +137,12 @@ gb_folder *bench_generator(const bench *b, const bench_size *size, const gb_voca
                            gb_status *status);
 /* Steps that `bench` does not time: of the other objectives, and of batches in parts. */
 bool bench_other_steps(bench *b, const bench_size *size, gb_status *status);
+/* Those of a generator and of a cross-encoder. */
+bool bench_learning(bench *b, const bench_size *size, gb_status *status);
+/* Query i of `count` with passage i as its positive and the next ones as negatives. The lists are
+ * the caller's to free, also after a failure. */
+bool bench_training_set(gb_training_set *set, uint32_t count, uint32_t negatives,
+                        gb_status *status);
 bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status);
 bool bench_search_in(bench *b, const bench_size *size, const char *name, gb_status *status);
 

@@ -8,6 +8,7 @@
 typedef struct shape {
     const bench_size *size;    /* batch */
     bool terms;                /* term weights; else late interaction */
+    bool floor;                /* of COIL: no similarity below 0 counts */
     uint32_t passages;         /* of the batch */
     uint32_t width;            /* of a token's vector or state */
     gb_max_sim_input tokens;   /* inputs of late interaction */
@@ -54,7 +55,7 @@ static void build(void *context, gb_tape *tape)
         gb_tensor labels = gb_tape_input(tape, "labels", GB_U32, z->queries, 1);
         s->ones = gb_tape_input(tape, "weights", GB_F32, z->queries, 1);
         gb_tensor q = bench_activation(tape, 1);
-        loss = gb_softmax_loss(tape, gb_max_sim(tape, q, p, &s->tokens, false), labels, s->ones,
+        loss = gb_softmax_loss(tape, gb_max_sim(tape, q, p, &s->tokens, s->floor), labels, s->ones,
                                GB_NO_TENSOR);
     }
     gb_tape_output(tape, loss);
@@ -96,16 +97,20 @@ static bool measure(bench *b, void *context, bench_times *times, gb_status *stat
 bool bench_scores(bench *b, gb_status *status)
 {
     for (size_t i = 0; i < BENCH_SIZES; i++)
-        for (int terms = 0; b->sizes[i] && terms <= 1; terms++) {
+        for (int kind = 0; b->sizes[i] && kind < (b->survey ? 3 : 2); kind++) {
             const bench_size *z = &bench_sizes[i];
+            bool terms = kind == 1;
             shape s = {.size = z,
                        .terms = terms,
+                       .floor = kind == 2,
                        .passages = z->queries * (1 + z->negatives),
                        .width = terms || z->hidden < WIDTH ? z->hidden : WIDTH};
             uint32_t others = terms ? z->vocabulary : query_rows(&s);
             char name[80];
             snprintf(name, sizeof name, "%s %s", z->name,
-                     terms ? "term weights" : "late interaction");
+                     terms     ? "term weights"
+                     : s.floor ? "late interaction of words"
+                               : "late interaction");
             bench_case c = {.name = name,
                             .size = z,
                             .shape = json_pack("{s:s, s:i, s:i, s:i}", "score",

@@ -15,15 +15,17 @@ typedef struct step_case {
     gb_context context;    /* what texts are paired with */
     double mask_ratio;     /* of the encoder's input; 0: the objective's own */
     bool halved;           /* the batch is computed in two parts */
+    uint32_t scoring;      /* of fine-tuning, and the next: places in the tables */
+    uint32_t loss;         /* on its scores */
 } step_case;
 
 static const step_case cases[] = {
-    {"mlm", "masked LM", GB_CONTEXT_NONE, .15, false},
-    {"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, false},
-    {"cotmae", "CoT-MAE", GB_CONTEXT_QUERY, .3, false},
-    {"bow", "bag-of-words", GB_CONTEXT_NONE, .3, false},
-    {"enhanced", "enhanced decoding", GB_CONTEXT_NONE, .3, false},
-    {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, false},
+    {"mlm", "masked LM", GB_CONTEXT_NONE, .15, false, 0, 0},
+    {"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, false, 0, 0},
+    {"cotmae", "CoT-MAE", GB_CONTEXT_QUERY, .3, false, 0, 0},
+    {"bow", "bag-of-words", GB_CONTEXT_NONE, .3, false, 0, 0},
+    {"enhanced", "enhanced decoding", GB_CONTEXT_NONE, .3, false, 0, 0},
+    {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, false, 0, 0},
 };
 
 /* What a case needs, and the stopwatch around its task. */
@@ -38,6 +40,8 @@ typedef struct session {
     gb_bert bert;                  /* encoder */
     const gb_objective *objective; /* or NULL */
     gb_training_set set;           /* of fine-tuning; lists are owned */
+    gb_run teacher;                /* scores of its passages; lists are owned */
+    gb_own_settings own[2];        /* of the scoring, of the loss */
     gb_folder *generator;          /* that fills masks, if the objective needs one */
     gb_task inner;                 /* the task */
     float *values;                 /* parameters */
@@ -74,16 +78,15 @@ static void timed_build(void *self, gb_builder *builder, const gb_bucket *shape,
 
 /* ---- what is trained ---- */
 
-static bool make_set(session *s, gb_status *status)
+bool bench_training_set(gb_training_set *set, uint32_t count, uint32_t negatives, gb_status *status)
 {
-    uint32_t count = s->data.collection.passages, per_query = 1 + s->size->negatives;
-    gb_training_set *set = &s->set;
+    uint32_t per_query = 1 + negatives;
     set->queries = gb_alloc(count, sizeof *set->queries, status);
     set->passages =
         set->queries ? gb_alloc((size_t)count * per_query, sizeof *set->passages, status) : NULL;
     for (uint32_t q = 0; set->passages && q < count; q++) {
         uint32_t first = q * per_query;
-        set->queries[q] = (gb_training_query){q, first, 1, first + 1, s->size->negatives};
+        set->queries[q] = (gb_training_query){q, first, 1, first + 1, negatives};
         for (uint32_t i = 0; i < per_query; i++)
             set->passages[first + i] = (q + i) % count;
     }
@@ -91,18 +94,72 @@ static bool make_set(session *s, gb_status *status)
     return set->passages != NULL;
 }
 
+/* Any scores: those of the first are the best. */
+static bool make_teacher(session *s, gb_status *status)
+{
+    uint32_t count = s->set.count, per_query = 1 + s->size->negatives;
+    gb_run *run = &s->teacher;
+    run->lists = gb_alloc(count, sizeof *run->lists, status);
+    run->hits = run->lists ? gb_alloc((size_t)count * per_query, sizeof *run->hits, status) : NULL;
+    for (uint32_t q = 0; run->hits && q < count; q++) {
+        run->lists[q] = (gb_run_list){.query = q, .first = q * per_query, .count = per_query};
+        for (uint32_t i = 0; i < per_query; i++)
+            run->hits[q * per_query + i] = (gb_hit){(q + i) % count, -(float)i};
+    }
+    run->list_count = count;
+    return run->hits != NULL;
+}
+
+static const gb_scoring *scoring_of(const session *s)
+{
+    return gb_scorings[s->what->scoring];
+}
+
+static bool needs_head(const session *s)
+{
+    return s->what->objective || scoring_of(s)->needs & GB_SCORING_HEAD;
+}
+
+/* The encoder is declared between the two. */
+static gb_finetune_params finetune_params(session *s)
+{
+    const gb_scoring *scoring = scoring_of(s);
+    const gb_loss *loss = gb_losses[s->what->loss];
+    s->own[0] = gb_own_settings_of(scoring->defaults, scoring->own_bytes);
+    s->own[1] = gb_own_settings_of(loss->defaults, loss->own_bytes);
+    return (gb_finetune_params){.batch = s->texts,
+                                .negatives = s->size->negatives,
+                                .max_query_length = s->size->query_tokens,
+                                .max_passage_length = s->size->max_length,
+                                .seed = 1,
+                                .steps = 1000,
+                                .scoring = scoring,
+                                .loss = loss,
+                                .scoring_own = &s->own[0],
+                                .loss_own = &s->own[1]};
+}
+
+static bool make_finetuning(session *s, gb_status *status)
+{
+    gb_finetune_params params = finetune_params(s);
+    gb_finetune_data data = {.set = &s->set,
+                             .tokens = &s->data.tokens,
+                             .vocab = s->data.vocab,
+                             .bert = &s->bert,
+                             .teacher = params.loss->needs & GB_LOSS_TEACHER ? &s->teacher : NULL};
+    return bench_training_set(&s->set, s->data.collection.passages, s->size->negatives, status) &&
+           (!data.teacher || make_teacher(s, status)) &&
+           gb_finetune_prepare(&data, &params, &s->config, status) &&
+           gb_bert_declare(s->params, &s->config, needs_head(s), &s->bert, status) &&
+           gb_finetune_create(&params, &data, s->params, &s->inner, status);
+}
+
 static bool make_task(session *s, gb_status *status)
 {
-    if (!s->what->objective) {
-        gb_finetune_params params = {.batch = s->texts,
-                                     .negatives = s->size->negatives,
-                                     .max_query_length = s->size->query_tokens,
-                                     .max_passage_length = s->size->max_length,
-                                     .seed = 1};
-        const gb_finetune_data data = {&s->set, &s->data.tokens, s->data.vocab, &s->bert, NULL};
-        return make_set(s, status) &&
-               gb_finetune_create(&params, &data, s->params, &s->inner, status);
-    }
+    if (!s->what->objective)
+        return make_finetuning(s, status);
+    if (!gb_bert_declare(s->params, &s->config, true, &s->bert, status))
+        return false;
     char ratio[32];
     double mask_ratio = s->what->mask_ratio;
     snprintf(ratio, sizeof ratio, "%.17g", mask_ratio);
@@ -129,9 +186,7 @@ static bool open_session(session *s, gb_status *status)
     s->config = bench_config(s->size);
     uint32_t passages = 4 * s->texts > 256 ? 4 * s->texts : 256;
     if (!bench_texts_make(&s->data, s->bench->config, s->size, passages, status) ||
-        !(s->params = gb_params_create(status)) ||
-        !gb_bert_declare(s->params, &s->config, s->what->objective != NULL, &s->bert, status) ||
-        !make_task(s, status))
+        !(s->params = gb_params_create(status)) || !make_task(s, status))
         return false;
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
@@ -150,6 +205,8 @@ static void close_session(session *s)
     gb_folder_close(s->generator);
     free(s->set.queries);
     free(s->set.passages);
+    free(s->teacher.lists);
+    free(s->teacher.hits);
     gb_bert_free(&s->bert);
     gb_params_destroy(s->params);
     bench_texts_free(&s->data);
@@ -299,10 +356,31 @@ static bool is_case(const char *objective)
     return false;
 }
 
+static bool other_finetuning(bench *b, const bench_size *size, uint32_t scoring, uint32_t loss,
+                             gb_status *status)
+{
+    const step_case other = {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, false, scoring, loss};
+    char name[80];
+    snprintf(name, sizeof name, "%s fine-tuning, %s", size->name,
+             scoring ? gb_scoring_names[scoring] : gb_loss_names[loss]);
+    return run(b, size, &other, name, status);
+}
+
+/* Every scoring with the first loss, every loss with the first scoring. */
+static bool other_finetunings(bench *b, const bench_size *size, gb_status *status)
+{
+    bool ok = true;
+    for (uint32_t scoring = 1; ok && gb_scorings[scoring]; scoring++)
+        ok = other_finetuning(b, size, scoring, 0, status);
+    for (uint32_t loss = 1; ok && gb_losses[loss]; loss++)
+        ok = other_finetuning(b, size, 0, loss, status);
+    return ok;
+}
+
 bool bench_other_steps(bench *b, const bench_size *size, gb_status *status)
 {
-    const step_case halves[] = {{"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, true},
-                                {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, true}};
+    const step_case halves[] = {{"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, true, 0, 0},
+                                {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, true, 0, 0}};
     char name[80];
     for (size_t h = 0; h < sizeof halves / sizeof *halves; h++) {
         snprintf(name, sizeof name, "%s %s in two parts", size->name, halves[h].name);
@@ -310,15 +388,18 @@ bool bench_other_steps(bench *b, const bench_size *size, gb_status *status)
             return false;
     }
     for (const gb_objective *const *o = gb_objectives; *o; o++) {
-        step_case other = {(*o)->name, (*o)->name,
-                           (*o)->needs & GB_NEEDS_CONTEXT ? GB_CONTEXT_QUERY : GB_CONTEXT_NONE, 0,
-                           false};
+        step_case other = {(*o)->name,
+                           (*o)->name,
+                           (*o)->needs & GB_NEEDS_CONTEXT ? GB_CONTEXT_QUERY : GB_CONTEXT_NONE,
+                           0,
+                           false,
+                           0,
+                           0};
         snprintf(name, sizeof name, "%s %s", size->name, other.name);
-        bool judged = (*o)->needs & GB_NEEDS_JUDGEMENTS; /* which made-up texts do not have */
-        if (!judged && !is_case(other.objective) && !run(b, size, &other, name, status))
+        if (!is_case(other.objective) && !run(b, size, &other, name, status))
             return false;
     }
-    return true;
+    return other_finetunings(b, size, status);
 }
 
 bool bench_step(bench *b, gb_status *status)

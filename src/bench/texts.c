@@ -68,7 +68,48 @@ static bool open_tokens(gb_tokens *tokens, char *const paths[3], const bench_siz
            (tokens->generated = gb_row_file_open(paths[2], 4, status));
 }
 
-/* The files are written, opened and left to the folder's removal: they stay mapped. */
+/* Rows "0", "1", ... */
+static gb_row_file *make_names(const char *folder, const char *file, uint32_t count,
+                               gb_status *status)
+{
+    char *path = gb_path_join(status, folder, file);
+    gb_row_writer *writer = path ? gb_row_writer_open(path, 1, status) : NULL;
+    bool ok = writer != NULL;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof name, "%u", i);
+        ok = gb_row_writer_add(writer, name, (size_t)length, status);
+    }
+    ok = gb_row_writer_end(writer, ok, status);
+    gb_row_file *rows = ok ? gb_row_file_open(path, 1, status) : NULL;
+    free(path);
+    return rows;
+}
+
+/* What judgements need: ids and texts of the queries are the same. */
+static bool judge(bench_texts *texts, const char *folder, uint32_t count, gb_status *status)
+{
+    gb_collection *c = &texts->collection;
+    static char split[] = "train";
+    char *qrels = gb_path_join(status, folder, "qrels"), *path = NULL;
+    gb_out *out = NULL;
+    bool ok = qrels && gb_make_dirs(qrels, status) &&
+              (path = gb_path_join(status, qrels, "train.tsv")) &&
+              (out = gb_out_open(path, status)) != NULL;
+    if (ok)
+        fprintf(gb_out_stream(out), "query-id\tcorpus-id\tscore\n");
+    for (uint32_t i = 0; ok && i < count; i++)
+        fprintf(gb_out_stream(out), "%u\t%u\t1\n", i, i);
+    ok = ok && gb_out_commit(out, status) &&
+         (c->passage_ids = make_names(folder, "passages.id.gbt", count, status)) &&
+         (c->query_ids = make_names(folder, "queries.id.gbt", count, status)) &&
+         (c->queries = make_names(folder, "queries.text.gbt", count, status));
+    c->splits = split;
+    free(path);
+    free(qrels);
+    return ok;
+}
+
 static bool fill_folder(bench_texts *texts, const char *folder, const bench_size *size,
                         uint32_t passages, gb_status *status)
 {
@@ -95,30 +136,29 @@ static bool fill_folder(bench_texts *texts, const char *folder, const bench_size
 bool bench_texts_make(bench_texts *texts, const gb_config *config, const bench_size *size,
                       uint32_t passages, gb_status *status)
 {
-    *texts = (bench_texts){0};
-    char *folder = gb_temporary_folder(config, "bench", status);
-    if (!folder)
-        return false;
-    bool ok = fill_folder(texts, folder, size, passages, status);
-    gb_temporary_remove(folder);
-    texts->documents = ok ? gb_alloc(passages, sizeof *texts->documents, status) : NULL;
-    if (!texts->documents)
+    *texts = (bench_texts){.folder = gb_temporary_folder(config, "bench", status)};
+    if (!texts->folder || !fill_folder(texts, texts->folder, size, passages, status) ||
+        !(texts->documents = gb_alloc(passages, sizeof *texts->documents, status)))
         return false;
     for (uint32_t p = 0; p < passages; p++)
         texts->documents[p] = p / 4;
     static char name[] = "bench";
-    texts->collection = (gb_collection){.path = name,
+    texts->collection = (gb_collection){.path = texts->folder,
                                         .name = name,
                                         .document = texts->documents,
                                         .passages = passages,
                                         .documents = (passages + 3) / 4};
-    return true;
+    return judge(texts, texts->folder, passages, status);
 }
 
 void bench_texts_free(bench_texts *texts)
 {
     gb_tokens_close(&texts->tokens);
     gb_vocab_destroy(texts->vocab);
+    gb_row_file_close(texts->collection.passage_ids);
+    gb_row_file_close(texts->collection.query_ids);
+    gb_row_file_close(texts->collection.queries);
+    gb_temporary_remove(texts->folder);
     free(texts->documents);
     *texts = (bench_texts){0};
 }

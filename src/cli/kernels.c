@@ -31,8 +31,9 @@ const gb_command gb_cli_kernels = {
     .name = "kernels",
     .summary = "compile every kernel and say what the driver makes of it",
     .description =
-        "Make every pipeline that the self-test, a training step of each objective, fine-tuning, "
-        "encoding, search and generation need at some sizes, on a device that runs nothing, and "
+        "Make every pipeline that the self-test, a training step of each objective, scoring and "
+        "loss, of generators and of cross-encoders, encoding, search and generation need at some "
+        "sizes, on a device that runs nothing, and "
         "print what the driver's compiler says of it: lanes of a subgroup, registers of a lane, "
         "registers spilled to memory, bytes of shared memory, occupancy and estimated cycles, each "
         "in the compiler's own terms (- where it says nothing). Where a device has matrices of "

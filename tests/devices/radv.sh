@@ -28,6 +28,10 @@ for family in vega20 navi21 gfx1100 navi31 gfx1151; do
     expect "$family: every kernel comes about, and the validation layer is silent" [ $code = 0 ]
     [ $code = 0 ] || cat "$work/messages" "$work/out"
     expect "$family: the compiler says what it made" grep -q ' 0 do not come about, [0-9]* spill' "$work/out"
+    expect "$family: steps of every objective, scoring and loss, of generators and cross-encoders" awk -F '\t' '
+        BEGIN { split("deepct;costa;fine-tuning, sparse;fine-tuning, coil;fine-tuning, lambdarank;generator;cross-encoder", names, ";") }
+        { seen[$1] = 1; floor = floor || $2 == "max_sim_forward" && $3 ~ /,1$/ }
+        END { for (n in names) missing += !seen["mini " names[n] ", step"]; exit missing || !floor }' "$work/$family.tsv"
     expect "$family: a program has its kernels, with registers and workgroups" awk -F '\t' '
         $1 == "mini coCondenser, step" && $2 ~ /^matmul/ && $6 > 0 && $11 > 0 && $12 > 0 { n++ }
         END { exit !n }' "$work/$family.tsv"
