@@ -24,6 +24,8 @@ uint32_t ops_attention_lanes(const gb_target *target, uint32_t head_dim, bool ba
     uint32_t wanted = head_dim << backward, lanes = 64;
     if (target->avoid & GB_QUIRK_MORE_LANES)
         wanted = backward && head_dim < 64 ? 128 : 2 * head_dim;
+    if (target->avoid & GB_QUIRK_MOST_LANES && backward && head_dim >= 64)
+        wanted = 4 * head_dim;
     while (lanes < 256 && lanes < wanted && 2 * lanes <= target->max_invocations)
         lanes *= 2;
     return lanes;
