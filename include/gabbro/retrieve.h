@@ -71,11 +71,11 @@ typedef struct gb_bm25_settings {
     uint32_t per_passage;  /* generated queries appended to a passage, the first ones; 0: none */
     uint32_t repetitions;  /* times that each of them is appended */
     const char *generated; /* artifact that has them; NULL: the collection's own */
-    const char *weights;   /* artifact with the words of passages and their frequencies, in the place
-                              of the passages (DeepCT); NULL: the passages */
+    const char *weights; /* artifact with the words of passages and their frequencies, in the place
+                            of the passages (DeepCT); NULL: the passages */
     const char *expansions; /* file of texts that are appended to queries (GAR); NULL: none */
-    bool rm3;              /* search again with terms of the first passages */
-    gb_rm3 feedback;       /* how, where rm3 is set */
+    bool rm3;               /* search again with terms of the first passages */
+    gb_rm3 feedback;        /* how, where rm3 is set */
 } gb_bm25_settings;
 #define GB_BM25_SETTINGS                                                                           \
     ((gb_bm25_settings){.k1 = 0.9, .b = 0.4, .repetitions = 1, .feedback = {10, 10, .5}})
@@ -323,8 +323,21 @@ bool gb_vector_set_open(gb_vector_set *set, const char *const *folders, size_t c
 void gb_vector_set_close(gb_vector_set *set);
 /* Id of a vector, not NUL-terminated. */
 const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *length);
-/* Writes the set into a folder, as one vectors.npy (float32) and ids.txt. */
-bool gb_vector_set_write(const gb_vector_set *set, const char *folder, gb_status *status);
+/* Forms of vectors in files. */
+typedef enum gb_vector_form {
+    GB_VECTORS_FLOAT32, /* vectors.npy and ids.txt */
+    GB_VECTORS_FLOAT16, /* the same, rounded */
+    GB_VECTORS_INT8,  /* the same, with scales.npy: a row times 127 / its largest value, rounded */
+    GB_VECTORS_FAISS, /* index, a faiss IndexFlatIP, and docid, a line for each id */
+    GB_VECTORS_ANSERINI, /* vectors.jsonl: {"docid", "vector": [...]} */
+} gb_vector_form;
+extern const char *const gb_vector_form_names[]; /* words of them, ended by NULL */
+/* Writes the set into a folder, as one. GB_DATA for a value beyond the largest float16. */
+bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const char *folder,
+                         gb_status *status);
+/* Reads a file of JSON lines {"docid" (or "id", "_id"), "vector": [...]}, plain or packed, into
+ * vectors.npy and ids.txt of a folder. GB_DATA for vectors of different widths. */
+bool gb_vectors_read_json(const char *path, const char *folder, gb_status *status);
 /* Searches a set for the best `params->k` passages of every query of another set, and writes a TREC
  * run to `path`. All ranks search; rank 0 writes. GB_DATA if the sets are of different models. */
 bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,

@@ -56,13 +56,19 @@ typedef struct gb_vectors {
 #define GB_NPY_HEADER 128
 /* Makes the first bytes of a .npy file of float32 [rows, width] in C order (format version 1.0). */
 void gb_npy_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
+/* The same of int8, whose factors, a float32 for each row, are a list in scales.npy. */
+void gb_npy_int8_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
+void gb_npy_scales_header(uint64_t rows, char header[GB_NPY_HEADER]);
+/* The first bytes of a faiss IndexFlatIP, before the numbers. */
+#define GB_FAISS_HEADER 45
+void gb_faiss_header(uint64_t rows, uint32_t width, char header[GB_FAISS_HEADER]);
 /* The same of float16, and of a list of `count` uint32. */
 void gb_npy_half_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
 void gb_npy_list_header(uint64_t count, char header[GB_NPY_HEADER]);
 
-/* Files of vectors that are read as one, file after file: .npy of any version with float32 or
- * float16 [rows, width], little endian, C order. Memory is that of the rows asked for, whatever the
- * sizes of the files. */
+/* Files of vectors that are read as one, file after file: .npy of any version with float32, float16
+ * or int8 (with scales.npy beside it) [rows, width], little endian, C order; or faiss' flat
+ * indexes. Memory is that of the rows asked for, whatever the sizes of the files. */
 typedef struct gb_npy gb_npy;
 /* Opens them. GB_DATA, naming the file, for a damaged one, other types of numbers, and a width that
  * differs from the first file's. */

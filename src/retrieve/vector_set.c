@@ -93,11 +93,24 @@ bool retrieve_order_shards(const char *const *folders, size_t count, const char 
     return ok;
 }
 
+/* Files of a folder: gabbro's, or those of a faiss index as Pyserini and Tevatron write it. */
+static char *file_of(const char *folder, const char *own, const char *faiss, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, own);
+    char *other = path && !gb_file_exists(path) ? gb_path_join(status, folder, faiss) : NULL;
+    if (!other || !gb_file_exists(other)) {
+        free(other);
+        return path;
+    }
+    free(path);
+    return other;
+}
+
 /* Ids of a folder, a line each, as the rows of a file. */
 static bool read_ids(gb_vector_set *set, const char *folder, size_t file, uint32_t *row,
                      gb_status *status)
 {
-    char *path = gb_path_join(status, folder, "ids.txt");
+    char *path = file_of(folder, "ids.txt", "docid", status);
     size_t length = 0;
     set->ids[file] = path ? gb_read_file(path, &length, status) : NULL;
     bool ok = set->ids[file] != NULL;
@@ -121,7 +134,7 @@ static bool open_files(gb_vector_set *set, const char *const *folders, gb_status
     const char **paths = gb_alloc(set->files, sizeof *paths, status);
     bool ok = paths != NULL;
     for (size_t i = 0; ok && i < set->files; i++)
-        ok = (paths[i] = gb_path_join(status, folders[i], "vectors.npy")) != NULL;
+        ok = (paths[i] = file_of(folders[i], "vectors.npy", "index", status)) != NULL;
     ok = ok && (set->npy = gb_npy_open(paths, set->files, status));
     for (size_t i = 0; paths && i < set->files; i++)
         free((char *)paths[i]);

@@ -4,30 +4,118 @@
 #include <gabbro/ops.h>
 #include <gabbro/retrieve.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { AT_ONCE = 8192 }; /* vectors in memory */
 
-static bool write_vectors(const gb_vectors *v, const char *path, gb_status *status)
+const char *const gb_vector_form_names[] = {"float32", "float16",  "int8",
+                                            "faiss",   "anserini", NULL};
+
+/* A set being written. */
+typedef struct writing {
+    const gb_vector_set *set; /* what */
+    gb_vector_form form;      /* how */
+    gb_out *out, *scales;     /* files; of int8 both */
+    void *row;                /* [width] room for a converted one */
+} writing;
+
+static void write_header(const writing *w)
 {
+    const gb_vectors *v = &w->set->vectors;
     char header[GB_NPY_HEADER];
-    gb_out *out = gb_out_open(path, status);
-    bool ok = out != NULL;
-    gb_npy_header(v->rows, v->width, header);
+    size_t length = w->form == GB_VECTORS_FAISS ? GB_FAISS_HEADER : GB_NPY_HEADER;
+    if (w->form == GB_VECTORS_FLOAT32)
+        gb_npy_header(v->rows, v->width, header);
+    else if (w->form == GB_VECTORS_FLOAT16)
+        gb_npy_half_header(v->rows, v->width, header);
+    else if (w->form == GB_VECTORS_INT8)
+        gb_npy_int8_header(v->rows, v->width, header);
+    else if (w->form == GB_VECTORS_FAISS)
+        gb_faiss_header(v->rows, v->width, header);
+    else
+        return;
+    fwrite(header, 1, length, gb_out_stream(w->out));
+    if (w->scales) {
+        gb_npy_scales_header(v->rows, header);
+        fwrite(header, 1, GB_NPY_HEADER, gb_out_stream(w->scales));
+    }
+}
+
+static bool put_half(const writing *w, const float *row, gb_status *status)
+{
+    uint16_t *halves = w->row;
+    for (uint32_t i = 0; i < w->set->vectors.width; i++) {
+        halves[i] = gb_half_of(row[i]);
+        if ((halves[i] & 0x7fff) >= 0x7c00)
+            return gb_fail(status, GB_DATA, w->set->folder, "write them as float32",
+                           "the value %g is beyond the largest float16", (double)row[i]);
+    }
+    fwrite(halves, sizeof *halves, w->set->vectors.width, gb_out_stream(w->out));
+    return true;
+}
+
+static void put_int8(const writing *w, const float *row)
+{
+    int8_t *small = w->row;
+    uint32_t width = w->set->vectors.width;
+    float largest = 0;
+    for (uint32_t i = 0; i < width; i++)
+        largest = fmaxf(largest, fabsf(row[i]));
+    float factor = largest / 127;
+    for (uint32_t i = 0; i < width; i++)
+        small[i] = (int8_t)(factor > 0 ? lrintf(row[i] / factor) : 0);
+    fwrite(small, 1, width, gb_out_stream(w->out));
+    fwrite(&factor, sizeof factor, 1, gb_out_stream(w->scales));
+}
+
+static bool put_json(const writing *w, uint32_t number, const float *row, gb_status *status)
+{
+    FILE *out = gb_out_stream(w->out);
+    size_t length;
+    const char *id = gb_vector_set_id(w->set, number, &length);
+    json_t *name = json_stringn(id, length);
+    if (!name)
+        return gb_fail(status, GB_DATA, w->set->folder, NULL, "an id is no UTF-8");
+    fputs("{\"docid\": ", out);
+    bool ok = json_dumpf(name, out, JSON_ENCODE_ANY) == 0 || gb_fail_memory(status, "writing ids");
+    json_decref(name);
+    fputs(", \"vector\": [", out);
+    for (uint32_t i = 0; i < w->set->vectors.width; i++)
+        fprintf(out, "%s%.9g", i ? ", " : "", (double)row[i]);
+    fputs("]}\n", out);
+    return ok;
+}
+
+static bool put_row(const writing *w, uint32_t number, const float *row, gb_status *status)
+{
+    if (w->form == GB_VECTORS_FLOAT16)
+        return put_half(w, row, status);
+    if (w->form == GB_VECTORS_ANSERINI)
+        return put_json(w, number, row, status);
+    if (w->form == GB_VECTORS_INT8)
+        put_int8(w, row);
+    else
+        fwrite(row, sizeof *row, w->set->vectors.width, gb_out_stream(w->out));
+    return true;
+}
+
+static bool write_rows(writing *w, gb_status *status)
+{
+    const gb_vectors *v = &w->set->vectors;
+    bool ok = (w->row = gb_alloc(v->width, sizeof(float), status)) != NULL;
     if (ok)
-        fwrite(header, 1, sizeof header, gb_out_stream(out));
+        write_header(w);
     for (uint32_t first = 0; ok && first < v->rows; first += AT_ONCE) {
         uint32_t count = v->rows - first < AT_ONCE ? v->rows - first : AT_ONCE;
         const float *rows = v->read(v->context, first, count, status);
         ok = rows != NULL;
-        if (ok)
-            fwrite(rows, sizeof *rows, (size_t)count * v->width, gb_out_stream(out));
+        for (uint32_t r = 0; ok && r < count; r++)
+            ok = put_row(w, first + r, rows + (size_t)r * v->width, status);
     }
-    if (ok)
-        return gb_out_commit(out, status);
-    gb_out_abandon(out);
-    return false;
+    free(w->row);
+    return ok;
 }
 
 static bool write_ids(const gb_vector_set *set, const char *path, gb_status *status)
@@ -42,13 +130,33 @@ static bool write_ids(const gb_vector_set *set, const char *path, gb_status *sta
     return out && gb_out_commit(out, status);
 }
 
-bool gb_vector_set_write(const gb_vector_set *set, const char *folder, gb_status *status)
+/* Puts a file into place, or removes it. */
+static bool end_file(gb_out *out, bool ok, gb_status *status)
 {
-    char *vectors = gb_path_join(status, folder, "vectors.npy");
-    char *ids = gb_path_join(status, folder, "ids.txt");
-    bool ok = vectors && ids && write_vectors(&set->vectors, vectors, status) &&
-              write_ids(set, ids, status);
-    free(vectors);
+    if (ok && out)
+        return gb_out_commit(out, status);
+    gb_out_abandon(out);
+    return ok;
+}
+
+bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const char *folder,
+                         gb_status *status)
+{
+    bool faiss = form == GB_VECTORS_FAISS, json = form == GB_VECTORS_ANSERINI;
+    char *path = gb_path_join(status, folder,
+                              faiss  ? "index"
+                              : json ? "vectors.jsonl"
+                                     : "vectors.npy");
+    char *ids = gb_path_join(status, folder, faiss ? "docid" : "ids.txt");
+    char *scales = form == GB_VECTORS_INT8 ? gb_path_join(status, folder, "scales.npy") : NULL;
+    writing w = {.set = set, .form = form};
+    bool ok = path && ids && (form != GB_VECTORS_INT8 || scales) &&
+              (w.out = gb_out_open(path, status)) &&
+              (!scales || (w.scales = gb_out_open(scales, status))) && write_rows(&w, status);
+    ok = end_file(w.scales, ok, status);
+    ok = end_file(w.out, ok, status) && (json || write_ids(set, ids, status));
+    free(scales);
+    free(path);
     free(ids);
     return ok;
 }

@@ -1,4 +1,7 @@
-/* NumPy's .npy files: the header is a Python dictionary of descr, fortran_order and shape. */
+/* Files of vectors. NumPy's .npy: the header is a Python dictionary of descr, fortran_order and
+ * shape; int8 has factors of its rows in scales.npy beside it. faiss' IndexFlat: the header is
+ * "IxFI", int32 width, int64 rows, two int64 that mean nothing, a byte, int32 metric, uint64
+ * numbers. All little endian. */
 #include <gabbro/rows.h>
 
 #include <errno.h>
@@ -8,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PREFIX = 8, MAX_LENGTH = 1 << 16 };
+enum { PREFIX = 8, MAX_LENGTH = 1 << 16, FAISS_HEADER = GB_FAISS_HEADER };
+
+/* Types of numbers. */
+typedef enum number_type { NUMBER_FLOAT32, NUMBER_FLOAT16, NUMBER_INT8 } number_type;
+static const uint32_t number_bytes[] = {4, 2, 1};
 
 typedef struct npy_file {
     int fd;           /* open */
@@ -17,19 +24,20 @@ typedef struct npy_file {
     uint32_t first;   /* row of its first vector in all */
     uint32_t rows;    /* vectors */
     uint32_t width;   /* numbers of each */
-    bool half;        /* float16 */
+    number_type type; /* of the numbers */
+    float *scales;    /* [rows] what int8 is multiplied with, or NULL */
 } npy_file;
 
 struct gb_npy {
-    npy_file *files;      /* [count] */
-    size_t count;         /* open */
-    char **paths;         /* [count] owned */
-    uint32_t rows;        /* of all */
-    uint32_t width;       /* the same in all */
-    float *room;          /* what read gave last */
-    size_t capacity;      /* floats of it */
-    uint16_t *halfs;      /* float16 before they are converted */
-    size_t half_capacity; /* of halfs */
+    npy_file *files;        /* [count] */
+    size_t count;           /* open */
+    char **paths;           /* [count] owned */
+    uint32_t rows;          /* of all */
+    uint32_t width;         /* the same in all */
+    float *room;            /* what read gave last */
+    size_t capacity;        /* floats of it */
+    unsigned char *packed;  /* other numbers than float32 before they are converted */
+    size_t packed_capacity; /* bytes of it */
 };
 
 /* shape: "(3, 2)" */
@@ -59,6 +67,31 @@ void gb_npy_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
 void gb_npy_half_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
 {
     make_matrix_header("<f2", rows, width, header);
+}
+
+void gb_npy_int8_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
+{
+    make_matrix_header("|i1", rows, width, header);
+}
+
+void gb_npy_scales_header(uint64_t rows, char header[GB_NPY_HEADER])
+{
+    char shape[48];
+    snprintf(shape, sizeof shape, "(%llu,)", (unsigned long long)rows);
+    make_header("<f4", shape, header);
+}
+
+void gb_faiss_header(uint64_t rows, uint32_t width, char header[GB_FAISS_HEADER])
+{
+    uint64_t nothing = 1 << 20, numbers = rows * width;
+    memset(header, 0, GB_FAISS_HEADER);
+    memcpy(header, "IxFI", 4);
+    memcpy(header + 4, &width, 4);
+    memcpy(header + 8, &rows, 8);
+    memcpy(header + 16, &nothing, 8);
+    memcpy(header + 24, &nothing, 8);
+    header[32] = 1; /* trained; then the metric, 0 for inner products */
+    memcpy(header + 37, &numbers, 8);
 }
 
 void gb_npy_list_header(uint64_t count, char header[GB_NPY_HEADER])
@@ -106,8 +139,12 @@ static bool parse_header(npy_file *file, const char *header, gb_status *status)
     const char *descr = value_of(header, "'descr'"), *shape = value_of(header, "'shape'");
     unsigned long long rows, width;
     char end;
-    if (strncmp(descr, "'<f4'", 5) && strncmp(descr, "'<f2'", 5))
-        return damaged(file, status, "the numbers are neither float32 nor float16");
+    static const char *const types[] = {"'<f4'", "'<f2'", "'|i1'"};
+    int type = 2;
+    while (type >= 0 && strncmp(descr, types[type], 5))
+        type--;
+    if (type < 0)
+        return damaged(file, status, "the numbers are neither float32, float16 nor int8");
     if (strncmp(value_of(header, "'fortran_order'"), "False", 5))
         return damaged(file, status, "the array is not in C order");
     if (sscanf(shape, "(%llu, %llu%c", &rows, &width, &end) != 3 || (end != ')' && end != ','))
@@ -116,8 +153,62 @@ static bool parse_header(npy_file *file, const char *header, gb_status *status)
         return damaged(file, status, "an array of such a shape cannot be read");
     file->rows = (uint32_t)rows;
     file->width = (uint32_t)width;
-    file->half = descr[3] == '2';
+    file->type = (number_type)type;
     return true;
+}
+
+/* Factors of int8 vectors, in scales.npy beside them. */
+static bool read_scales(npy_file *file, gb_status *status)
+{
+    const char *slash = strrchr(file->path, '/');
+    char *path = gb_format(status, "%.*s%s", (int)(slash ? slash - file->path + 1 : 0), file->path,
+                           "scales.npy");
+    size_t size = 0, length = (size_t)file->rows * 4;
+    char *bytes = path ? gb_read_file(path, &size, status) : NULL, wanted[GB_NPY_HEADER];
+    bool ok = bytes != NULL;
+    gb_npy_scales_header(file->rows, wanted);
+    size_t header =
+        ok && size > 10 && !memcmp(bytes, wanted, 8) ? 10u + (unsigned char)bytes[8] : 0;
+    char shape[48];
+    snprintf(shape, sizeof shape, "'<f4', 'fortran_order': False, 'shape': (%u,)", file->rows);
+    if (ok && (!header || size != header + length || !memmem(bytes, header, shape, strlen(shape))))
+        ok = gb_fail(status, GB_DATA, path, "numpy.save of a float32 array [rows]",
+                     "int8 vectors need a factor for each of their %u rows", file->rows);
+    ok = ok && (file->scales = gb_alloc(file->rows, sizeof *file->scales, status));
+    if (ok)
+        memcpy(file->scales, bytes + header, length);
+    free(bytes);
+    free(path);
+    return ok;
+}
+
+/* faiss' IndexFlatIP, or IndexFlatL2, whose vectors are taken all the same. */
+static bool parse_faiss(npy_file *file, gb_status *status)
+{
+    unsigned char header[FAISS_HEADER];
+    uint32_t width, metric;
+    uint64_t rows, numbers;
+    if (!read_at(file, 0, header, sizeof header, status))
+        return false;
+    if (memcmp(header, "IxFI", 4) && memcmp(header, "IxF2", 4))
+        return damaged(file, status, "not a flat index of faiss (IndexFlatIP)");
+    memcpy(&width, header + 4, 4);
+    memcpy(&rows, header + 8, 8);
+    memcpy(&metric, header + 33, 4);
+    memcpy(&numbers, header + 37, 8);
+    if (rows >= UINT32_MAX || !width || width > 1u << 20 || metric > 1 || numbers != rows * width)
+        return damaged(file, status, "a damaged flat index of faiss");
+    file->rows = (uint32_t)rows;
+    file->width = width;
+    file->offset = FAISS_HEADER;
+    return true;
+}
+
+static bool check_size(const npy_file *file, uint64_t bytes, gb_status *status)
+{
+    uint64_t size = (uint64_t)file->rows * file->width * number_bytes[file->type];
+    return bytes == file->offset + size ||
+           damaged(file, status, "the file has another size than its header says");
 }
 
 static bool open_file(npy_file *file, gb_status *status)
@@ -130,6 +221,9 @@ static bool open_file(npy_file *file, gb_status *status)
                        "cannot open: %s", strerror(errno));
     if (!read_at(file, 0, start, sizeof start, status))
         return false;
+    bool faiss = !memcmp(start, "Ix", 2);
+    if (faiss)
+        return parse_faiss(file, status) && check_size(file, (uint64_t)info.st_size, status);
     if (memcmp(start, "\x93NUMPY", 6) || start[6] < 1 || start[6] > 3)
         return damaged(file, status, "not a .npy file");
     size_t bytes = start[6] == 1 ? 2 : 4, length = 0;
@@ -142,10 +236,8 @@ static bool open_file(npy_file *file, gb_status *status)
               parse_header(file, header, status);
     free(header);
     file->offset = PREFIX + bytes + length;
-    uint64_t size = (uint64_t)file->rows * file->width * (file->half ? 2 : 4);
-    if (ok && (uint64_t)info.st_size != file->offset + size)
-        ok = damaged(file, status, "the file has another size than its header says");
-    return ok;
+    return ok && check_size(file, (uint64_t)info.st_size, status) &&
+           (file->type != NUMBER_INT8 || read_scales(file, status));
 }
 
 gb_npy *gb_npy_open(const char *const *paths, size_t count, gb_status *status)
@@ -182,11 +274,12 @@ void gb_npy_close(gb_npy *npy)
         if (npy->files[i].fd >= 0)
             close(npy->files[i].fd);
         free(npy->paths[i]);
+        free(npy->files[i].scales);
     }
     free(npy->files);
     free(npy->paths);
     free(npy->room);
-    free(npy->halfs);
+    free(npy->packed);
     free(npy);
 }
 
@@ -202,13 +295,19 @@ static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t 
 {
     size_t numbers = (size_t)count * npy->width;
     uint64_t at = (uint64_t)row * npy->width;
-    if (!file->half)
+    uint32_t bytes = number_bytes[file->type];
+    if (file->type == NUMBER_FLOAT32)
         return read_at(file, file->offset + at * 4, to, numbers * 4, status);
-    if (!gb_grow(&npy->halfs, &npy->half_capacity, numbers, sizeof *npy->halfs, status) ||
-        !read_at(file, file->offset + at * 2, npy->halfs, numbers * 2, status))
+    if (!gb_grow(&npy->packed, &npy->packed_capacity, numbers * bytes, 1, status) ||
+        !read_at(file, file->offset + at * bytes, npy->packed, numbers * bytes, status))
         return false;
-    for (size_t i = 0; i < numbers; i++)
-        to[i] = gb_half_value(npy->halfs[i]);
+    for (size_t i = 0; file->type == NUMBER_FLOAT16 && i < numbers; i++) {
+        uint16_t half;
+        memcpy(&half, npy->packed + 2 * i, 2);
+        to[i] = gb_half_value(half);
+    }
+    for (size_t i = 0; file->type == NUMBER_INT8 && i < numbers; i++)
+        to[i] = (float)(int8_t)npy->packed[i] * file->scales[row + i / npy->width];
     return true;
 }
 

@@ -100,6 +100,48 @@ refused "JSON without a text" "it has no \"text\"" embed "$model" strange.jsonl
 
 # ---- questions -----------------------------------------------------------------------------------
 
+# Forms of vectors: what is exact gives the same run, what is rounded nearly the same scores.
+one=$(made vectors --from "$(made encode "$@")")
+runs_like() # FOLDER: its passages, as the run of mine
+{
+    cmp -s "$mined/run.trec" "$(made search --queries "$queries" --passages "$1" --depth 50)/run.trec"
+}
+near() # FOLDER BOUND: scores of q3's first passage
+{
+    awk -v bound="$2" '$1 == "q3" && $4 == 1 { n++; s[n] = $5 } END { exit !(n == 2 && (s[1] - s[2]) ^ 2 <= (bound * s[1]) ^ 2) }' \
+        "$mined/run.trec" "$(made search --queries "$queries" --passages "$1" --depth 50)/run.trec"
+}
+expect "float32" runs_like "$one"
+faiss=$(made vectors --from "$one" --form faiss)
+expect "a faiss index is searched as it is" runs_like "$faiss"
+expect "it has the header of IndexFlatIP: width 16, 200 rows" \
+    [ "$(head -c 16 "$faiss/index" | od -An -tx1 | tr -d ' \n')" = 4978464910000000c800000000000000 ]
+anserini=$(made vectors --from "$faiss" --form anserini)
+expect "lines of JSON" [ "$(grep -c '^{"docid": "d[0-9]*", "vector": \[.*\]}$' "$anserini/vectors.jsonl")" = 200 ]
+gzip -c "$anserini/vectors.jsonl" >lines.jsonl.gz
+back=$(made vectors --from lines.jsonl.gz)
+expect "read again they are the same bytes" cmp "$one/vectors.npy" "$back/vectors.npy"
+expect "and ids" cmp "$one/ids.txt" "$back/ids.txt"
+half=$(made vectors --from "$one" --form float16)
+int8=$(made vectors --from "$one" --form int8)
+expect "float16 and int8 take half and a quarter" \
+    [ "$(($(wc -c <"$half/vectors.npy") - 128)) $(($(wc -c <"$int8/vectors.npy") - 128))" = "6400 3200" ]
+expect "float16 is near" near "$half" .002
+expect "int8 is near" near "$int8" .02
+mkdir spoiled && cp "$int8/vectors.npy" "$int8/ids.txt" spoiled
+refused "int8 without factors" "scales.npy" search --queries "$queries" --passages spoiled
+head -c 100 "$int8/scales.npy" >spoiled/scales.npy
+refused "int8 with a part of them" "a factor for each" search --queries "$queries" --passages spoiled
+mkdir cut && cp "$faiss/docid" cut && head -c 1000 "$faiss/index" >cut/index
+refused "a faiss index that is cut off" "another size" search --queries "$queries" --passages cut
+{ printf IxPQ && tail -c +5 "$faiss/index"; } >cut/index
+refused "a faiss index of another kind" "flat index" search --queries "$queries" --passages cut
+for line in '{"docid": "a", "vector": [1, 2]}
+{"docid": "b", "vector": [1]}' '{"docid": "a"}' '{"vector": [1]}' '{"docid": "a", "vector": [1, "x"]}' ''; do
+    echo "$line" >bad.jsonl
+    refused "lines of JSON: $line" "bad.jsonl" vectors --from bad.jsonl
+done
+
 # Ten passages for a question are the first ten that search finds for it.
 asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet)
 expect "ask gives the passages of search" [ "$(awk '$1 == "q3" { printf "%s ", $3 }' "$found/run.trec" | cut -d ' ' -f 1-10)" = \

@@ -281,6 +281,8 @@ cross=$(gabbro finetune-cross --init "$encoder" $data --negatives "$bm25" --batc
 for command in "evaluate --model" "encode --model" "mine --model" "finetune --negatives $bm25 --init"; do
     fault 3 "a cross-encoder, ${command%% *}" 'is a cross-encoder.*gabbro rerank reads it' gabbro $command "$cross" $data
 done
+echo PKno >damaged.zip
+fault 3 "a damaged archive" 'not such an archive' gabbro collection --from damaged.zip
 fault 2 "no such form of progress" 'no form "xml"' gabbro store list --progress xml
 fault 2 "a training on no collection" 'the setting collection must be given' gabbro train
 fault 2 "no such development split" 'no split "nowhere"' gabbro finetune --init "$encoder" $data --negatives "$bm25" \

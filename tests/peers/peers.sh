@@ -318,8 +318,11 @@ package()
         return
     fi
     good "pip install . makes the Python package"
+    timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$own/bin/pip" install --quiet faiss-cpu pyarrow >"$work/log" 2>&1 ||
+        skipped "faiss-cpu, pyarrow: not from PyPI ($(tail -n 1 "$work/log"))"
     HF_HUB_OFFLINE=1 "$own/bin/python" "$here/package.py" "$model" "$GABBRO_TEST_DATA" "$gabbro" >"$work/package" 2>"$work/log"
     status=$?
+    "$own/bin/python" "$here/files.py" "$gabbro" "$here/../../python" >>"$work/package" 2>>"$work/log" || status=1
     while read -r line; do
         case $line in
         'ok - '*) good "${line#ok - }" ;;

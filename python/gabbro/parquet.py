@@ -1,0 +1,97 @@
+"""Parquet files, as Hugging Face keeps data sets, into JSON lines that gabbro reads.
+
+    python -m gabbro.parquet NanoSciFact --to nanoscifact      # a folder as BEIR's: corpus, queries, qrels
+    python -m gabbro.parquet train.parquet --to train.jsonl    # rows as they are
+
+Needs pyarrow. A folder's files are told apart by their columns: "query-id" and "corpus-id" are judgements (of the split
+--split), an id and a text are queries where the path says so, else passages.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+ROWS = 4096  # in memory
+
+
+def _rows(path):
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=ROWS):
+            yield from batch.to_pylist()
+
+
+def _columns(path):
+    import pyarrow.parquet
+
+    return set(pyarrow.parquet.read_schema(path).names)
+
+
+def _id(row):
+    for name in ("_id", "id", "docid", "query_id", "qid"):
+        if row.get(name) is not None:
+            return str(row[name])
+    raise ValueError("a row without an id")
+
+
+def _line(row):
+    return json.dumps(row, ensure_ascii=False, default=str) + "\n"
+
+
+def convert_file(path, to):
+    """Writes the rows of a file as JSON lines; returns their number."""
+    count = 0
+    with open(to, "w", encoding="utf-8") as out:
+        for row in _rows(path):
+            out.write(_line(row))
+            count += 1
+    return count
+
+
+def convert_folder(folder, to, split="test"):
+    """Writes a folder as BEIR's; returns the numbers of passages, queries and judgements."""
+    to = pathlib.Path(to)
+    (to / "qrels").mkdir(parents=True, exist_ok=True)
+    counts = {"passages": 0, "queries": 0, "judgements": 0}
+    with open(to / "corpus.jsonl", "w", encoding="utf-8") as corpus, open(
+        to / "queries.jsonl", "w", encoding="utf-8"
+    ) as queries, open(to / "qrels" / f"{split}.tsv", "w", encoding="utf-8") as qrels:
+        qrels.write("query-id\tcorpus-id\tscore\n")
+        for path in sorted(pathlib.Path(folder).rglob("*.parquet")):
+            columns = _columns(path)
+            if {"query-id", "corpus-id"} <= columns:
+                for row in _rows(path):
+                    qrels.write(f"{row['query-id']}\t{row['corpus-id']}\t{int(row.get('score', 1))}\n")
+                    counts["judgements"] += 1
+            elif "text" in columns:
+                asks = "quer" in str(path.relative_to(folder)).lower()
+                for row in _rows(path):
+                    title = {} if asks or not row.get("title") else {"title": row["title"]}
+                    (queries if asks else corpus).write(_line({"_id": _id(row), **title, "text": row["text"]}))
+                    counts["queries" if asks else "passages"] += 1
+    if not counts["passages"]:
+        raise ValueError(f"{folder}: no Parquet file of passages, with an id and a text")
+    return counts
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="python -m gabbro.parquet", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("source", help="a Parquet file, or a folder of them")
+    parser.add_argument("--to", required=True, help="file of JSON lines, or folder")
+    parser.add_argument("--split", default="test", help="split of a folder's judgements (test)")
+    given = parser.parse_args(words)
+    try:
+        if pathlib.Path(given.source).is_dir():
+            print(", ".join(f"{n} {what}" for what, n in convert_folder(given.source, given.to, given.split).items()))
+        else:
+            print(f"{convert_file(given.source, given.to)} rows")
+    except ImportError:
+        sys.exit("gabbro.parquet needs pyarrow: pip install pyarrow")
+    except (OSError, ValueError) as why:
+        sys.exit(f"gabbro.parquet: {why}")
+
+
+if __name__ == "__main__":
+    main()
