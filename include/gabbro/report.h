@@ -313,6 +313,7 @@ typedef struct gb_site_params {
     const char *const *folders; /* [count] folders of gb_report_write, or of figures */
     size_t count;               /* folders */
     const char *store;          /* root of the store; NULL: where results.jsonl says */
+    const char *seen;           /* folder of what others sent (gb_seen_write); NULL: none */
 } gb_site_params;
 
 /* Writes a static site to `out`: index.html (verdicts by paper, tables, figures), a page for each
@@ -321,6 +322,20 @@ typedef struct gb_site_params {
  * relative, and nothing needs scripts or a server. Folders of figures (with a coverage.html,
  * tsne.html or figure.html) are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
+
+/* ---- results of others ---- */
+
+/* What is sent of a table that was made. */
+typedef struct gb_seen_params {
+    const char *folder;      /* of results.jsonl and table.json */
+    int doctor;              /* exit code of gabbro doctor: 0 where all kernels are right */
+    const char *doctor_says; /* its last line */
+    const char *gpu_check; /* file of bench/gpu-check, which is taken in if it is there; or NULL */
+} gb_seen_params;
+/* Writes one JSON file with device, driver, kernels, build and machine, speed, all values by seed,
+ * how they compare with the recorded ones, verdicts, and gpu-check. It holds no names of users,
+ * hosts or folders. A site shows the files of tables/seen. */
+bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *status);
 
 /* ---- an evaluation for other tools ---- */
 

@@ -44,6 +44,7 @@ typedef struct gb_reproduce_params {
     const char *paper;           /* folder of another paper, see GB_REPRODUCE_NEW */
     const char *runs;            /* folder of what is judged */
     const char *out;             /* folder of the results */
+    const char *submit;          /* file for others: device, values, checks; see gb_seen_write */
     const char *report;          /* folder of a static site */
     uint32_t jobs;               /* most processes at a time; 0: as many as suit the device */
     bool dry_run;                /* print the commands, execute nothing */

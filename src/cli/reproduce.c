@@ -3,7 +3,6 @@
 
 #include <gabbro/reproduce.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char usual_scale[] = "mini";
@@ -12,8 +11,7 @@ static const char usual_scale[] = "mini";
 static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb_status *status)
 {
     static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge"};
-    static const size_t least[] = {1, 1, 1, 3, 2, 2},
-                        most[] = {1, 1, 2, 3, 2, 2}; /* words of each */
+    static const size_t least[] = {1, 1, 1, 3, 2, 2}, most[] = {1, 1, 2, 3, 2, 2}; /* words */
     int action = GB_REPRODUCE_JUDGE;
     while (action > 0 && strcmp(words->items[0], actions[action]) != 0)
         action--;
@@ -56,6 +54,8 @@ static const gb_option what[] = {
     {"out", GB_OPTION_TEXT, PLACE(out), 0, "DIR",
      "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE)"},
     {"report", GB_OPTION_TEXT, PLACE(report), 0, "DIR", "write a static site of the results"},
+    {"submit", GB_OPTION_TEXT, PLACE(submit), 0, "FILE",
+     "for tables/seen: device, driver, values, doctor, gpu-check-results where it is"},
     {"dry-run", GB_OPTION_FLAG, PLACE(dry_run), 0, NULL,
      "print the commands and their checksum, which recorded results carry; run nothing"},
     {0}};

@@ -3,6 +3,7 @@
 #include <gabbro/report.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static int run(const gb_call *call)
 {
@@ -20,8 +21,13 @@ static int run(const gb_call *call)
         return code;
     params.folders = folders.items;
     params.count = folders.count;
-    if (gb_site_write(&params, out, &status))
+    char *tables = gb_tables_find(call->config, NULL, NULL);
+    char *seen = tables ? gb_path_join(&status, tables, "seen") : NULL;
+    params.seen = seen;
+    if ((seen || !tables) && gb_site_write(&params, out, &status))
         printf("%s/index.html\n", out);
+    free(tables);
+    free(seen);
     return gb_command_end(&status);
 }
 
@@ -36,5 +42,6 @@ const gb_command gb_cli_site = {
         "Write a static site of results: a front page with the verdicts by paper, a page for each "
         "table, and for every row a page with the commands, settings, hashes and times behind its "
         "values. FOLDERs are what gabbro report --out and gabbro reproduce write, and artifacts of "
-        "figures (gabbro coverage). Open DIR/index.html; it needs no server and no network.",
+        "figures (gabbro coverage). A page shows devices that others have sent results from, "
+        "tables/seen. Open DIR/index.html; it needs no server and no network.",
     .run = run};

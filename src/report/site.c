@@ -332,7 +332,8 @@ static void paper_lines(const site_table *tables, size_t count, size_t first, gb
     }
 }
 
-static bool front_page(const site_content *content, const char *out_dir, gb_status *status)
+static bool front_page(const site_content *content, bool devices, const char *out_dir,
+                       gb_status *status)
 {
     const site_table *tables = content->tables;
     size_t count = content->table_count;
@@ -348,6 +349,8 @@ static bool front_page(const site_content *content, const char *out_dir, gb_stat
                    "they are judged</a>). A table leads to its rows, and every value to "
                    "the commands that made it.</p>\n",
                    counts[0], counts[1], counts[2], counts[3]);
+    if (devices)
+        gb_text_printf(&out, "<p><a href=\"devices.html\">Devices that were seen</a></p>\n");
     gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>table</th>");
     for (size_t v = 0; v < VERDICTS; v++)
         gb_text_printf(&out, "<th>%s</th>", verdicts[v]);
@@ -420,6 +423,7 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
 {
     site_content all = {.tables = gb_alloc(params->count, sizeof *all.tables, status),
                         .figures = gb_alloc(params->count, sizeof *all.figures, status)};
+    bool devices = false;
     bool ok =
         all.tables && all.figures && read_all(params, &all, status) && gb_make_dirs(out, status);
     for (size_t i = 0; ok && i < all.table_count; i++)
@@ -427,7 +431,8 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
     for (size_t i = 0; ok && i < all.figure_count; i++)
         ok = copy_figure(&all.figures[i], out, status);
     ok = ok && report_site_claims_page(all.tables, all.table_count, out, status) &&
-         front_page(&all, out, status);
+         report_site_seen_page(params->seen, out, &devices, status) &&
+         front_page(&all, devices, out, status);
     for (size_t i = 0; i < all.table_count; i++) {
         json_decref(all.tables[i].root);
         gb_store_close(all.tables[i].store);

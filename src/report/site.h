@@ -45,6 +45,10 @@ bool report_site_table_page(const site_table *table, const char *out, gb_status 
 /* claims.html: all claims of all tables. */
 bool report_site_claims_page(const site_table *tables, size_t count, const char *out_dir,
                              gb_status *status);
+/* devices.html: what others sent, the files *.json of a folder (NULL: none); *written tells whether
+ * there are any. */
+bool report_site_seen_page(const char *folder, const char *out_dir, bool *written,
+                           gb_status *status);
 /* A claim's verdict with its reason and what one must know of it, for a cell. */
 void report_site_verdict(const json_t *claim, gb_text *out);
 bool report_site_row_page(const site_table *table, const json_t *row, const char *out,

@@ -1,8 +1,10 @@
 /* What a finished table leaves: results.jsonl, pages, the report, the site. */
+#include "process.h"
 #include "run.h"
 #include "train.h"
 
 #include <gabbro/experiment.h>
+#include <gabbro/report.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -206,6 +208,31 @@ static bool report(const repro_session *session, const repro_table *table, const
     return command(session, words, status);
 }
 
+/* The file that others may send: the table, and whether all kernels are right. */
+static bool submit(const repro_session *session, const char *out, gb_status *status)
+{
+    static const char *const words[] = {"doctor", NULL};
+    const char *path = session->params->submit;
+    const repro_command doctor = {.program = session->program,
+                                  .words = words,
+                                  .environment = session->environment,
+                                  .catch_output = true};
+    gb_text printed = {0};
+    int code = 0;
+    bool ok = repro_process_run(&doctor, &printed, &code, status);
+    const char *last = printed.data ? strrchr(printed.data, '\n') : NULL;
+    const gb_seen_params params = {.folder = out,
+                                   .doctor = code,
+                                   .doctor_says =
+                                       last ? last + 1 : gb_text_words(&printed, &printed),
+                                   .gpu_check = "gpu-check-results/gpu-check.json"};
+    ok = ok && gb_seen_write(&params, path, status);
+    if (ok)
+        printf("%s\n", path);
+    gb_text_free(&printed);
+    return ok;
+}
+
 bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
                           const char *sum, int64_t seconds, gb_status *status)
 {
@@ -229,7 +256,7 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
          ((table->title && !has_results(session, table, true)) ||
           report(session, table, results, out, status));
     free(results);
-    return ok;
+    return ok && (!session->params->submit || submit(session, out, status));
 }
 
 bool repro_results_site(const repro_session *session, const char *const *folders, size_t count,

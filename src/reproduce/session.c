@@ -95,6 +95,9 @@ static bool check_compared(const gb_reproduce_params *params, const repro_entry 
 static bool check(const repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
+    if (params->submit && (!session->entry || repro_entry_is_figure(session->entry) ||
+                           repro_entry_is_study(session->entry)))
+        return refuse(status, NULL, "--submit goes with one table");
     const repro_recipe_params *recipe = &session->recipe;
     bool some_rows = params->rows && strcmp(params->rows, "all") != 0;
     if (params->queries && !params->collection)

@@ -57,7 +57,7 @@ if [ "$whole" = whole ]; then
         shift
         set -- "$@" --set "$change"
     done
-    if reproduce table1 --paper cocondenser "$@" --out made >table 2>log; then
+    if reproduce table1 --paper cocondenser "$@" --out made --submit sent.json >table 2>log; then
         good "the table is made"
     else
         bad "the table is made" log
@@ -65,6 +65,11 @@ if [ "$whole" = whole ]; then
     expect "under its title" grep -q "^$title (cocondenser/table1, arXiv 2108.05540 Table 1)" table
     expect "with the published values" [ "$(grep -c '^  .* published  *\(18.7  *85.7\|36.6  *97.4\|38.2  *98.4\)' table)" = 3 ]
     expect "and those of three rows" [ "$(grep -c '^ .* here  *[0-9.]*  *[0-9.]*$' table)" = 3 ]
+    for name in device driver kernels source uuid status recipe; do
+        expect "what is sent of it has: $name" grep -q "^ *\"$name\": [^n]" sent.json
+    done
+    expect "its values" [ "$(grep -c '"42": [0-9]' sent.json)" = 6 ]
+    expect "and no folders" [ "$(grep -c "$work" sent.json)" = 0 ]
     expect "both claims have a verdict" [ "$(grep -c '"verdict": "\(undecided\|not judged\)"' made/table.json)" = 2 ]
     reproduce explain table1 cocondenser --paper cocondenser --out made >said 2>&1
     expect "a row is explained down to its objective" grep -q '"objective":"cocondenser"' said
@@ -159,5 +164,6 @@ mkdir -p empty/qrels
 refused "no rows" 'no row of cocondenser/table1 is there' judge table1 --paper cocondenser --runs empty --out x
 refused "no folder of rows" 'judge needs --runs' judge table1 --paper cocondenser
 refused "a model without a collection" 'give --collection' judge table1 --paper cocondenser --runs models --out x
+refused "results of all tables are not sent" 'goes with one table' all --submit x.json
 refused "no paper there" 'no table data here' table1 --paper nowhere
 checks_end

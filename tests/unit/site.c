@@ -222,6 +222,35 @@ Test(site, front_page_counts)
     free(text);
 }
 
+/* What others sent is a page of its own, and a link on the front page. */
+Test(site, devices_page)
+{
+    static const char *const folders[] = {"in"};
+    gb_status status = {0};
+    gb_site_params params = {.folders = folders, .count = 1, .seen = "seen"};
+    cr_assert(gb_make_dirs("seen", &status));
+    put("seen/a.json",
+        "{\"device\": \"Card <1>\", \"driver\": \"D 2\", \"profile\": \"scalar\", \"doctor\": "
+        "{\"status\": 1}, \"gflops_per_s\": 812.4, \"table\": \"qac/table1\", \"scale\": "
+        "\"mini\", \"seconds\": 90, \"against_recorded\": {\"equal\": 3, \"within\": 4, "
+        "\"beyond\": 5}, \"built\": {\"source\": \"abc\"}, \"date\": \"2026-01-02T03:04:05Z\", "
+        "\"gpu_check\": {\"checks\": [{\"status\": 0}, {\"status\": 77}, {\"status\": 1}]}}");
+    cr_assert(gb_site_write(&params, "site", &status), "%s: %s", status.where, status.what);
+    cr_expect_eq(check_links("devices.html"), 1);
+    char *text = read_page("devices.html"), *front = read_page("index.html");
+    cr_expect(strstr(text, "<tr><td class=\"left\">Card &lt;1&gt;</td><td class=\"left\">D 2</td>"
+                           "<td class=\"left\">scalar</td><td class=\"left contradicted\">wrong"
+                           "</td><td>1 of 2</td><td>812</td><td class=\"left\">qac/table1, mini"
+                           "</td><td>1.5</td><td>3</td><td>4</td><td>5</td><td class=\"left\">abc"
+                           "</td><td>2026-01-02</td></tr>"));
+    cr_expect(strstr(front, "<a href=\"devices.html\">"));
+    free(text);
+    free(front);
+    put("seen/b.json", "{");
+    cr_expect_not(gb_site_write(&params, "site", &status));
+    cr_expect_eq(status.code, GB_DATA);
+}
+
 Test(site, claims_page)
 {
     static const char *const folders[] = {"in"};
