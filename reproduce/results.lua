@@ -58,6 +58,14 @@ function reranked_row(key, cross, first, ...)
     here.set.collection, "--depth", settings.search_depth))
 end
 
+-- A row of the rankings of several retrievers, or "bm25", fused by reciprocal ranks.
+function fused_row(key, ...)
+  local fused = {}
+  for retriever in each(...) do fused[#fused + 1] = {"--fuse", evaluate(retriever)} end
+  note_row(key, artifact(with_seed("evaluate " .. key), "evaluate", fused, "--collection", here.set.collection, "--depth",
+    settings.search_depth))
+end
+
 -- What an encoder finds before it is fine-tuned: a column of our own.
 function row_before(key, encoder, set)
   note {row = key, evaluation = evaluate(encoder), set = "before" .. (set and "/" .. set or "")}

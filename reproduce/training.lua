@@ -192,7 +192,9 @@ end
 -- A retriever by late interaction, of the scoring "tokens" (ColBERT) or "coil", trained like a dense one; evaluations
 -- and mine take it as they take any retriever.
 function late_interaction(scoring, encoder, negatives, other_negatives)
-  return finetune_as({options = {"--scoring", scoring}}, encoder, negatives or here.set.bm25, other_negatives)
+  local how = scoring == "tokens" and {option("--token-width", setting "colbert_token_width"),
+    option("--query-length", setting "colbert_query_tokens")}
+  return finetune_as({options = {"--scoring", scoring, how or {}}}, encoder, negatives or here.set.bm25, other_negatives)
 end
 
 -- A cross-encoder trained like a retriever. What its --micro-batch counts are queries with all pairs.

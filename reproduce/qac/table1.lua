@@ -34,4 +34,13 @@ for seed in seeds() do
   for name in each("nprinc", "ance", "tas-b", "coil", "colbert", "rocketqa", "pair") do
     on_request(function() row(name, other_retriever(name, mlm), mlm) end)
   end
+  -- Not in the paper: what one would try on a collection of one's own.
+  on_request(function() reranked_row("bm25-cross", cross_encoder(mlm), "bm25") end)
+  local function lexical() -- an encoder of --init may lack the masked-LM head, which is then made on the passages
+    return splade_doc(run.init and pretrain("mlm", "none", mlm) or mlm)
+  end
+  on_request(function() row("splade-doc", lexical(), mlm) end)
+  on_request(function()
+    fused_row("fused", "bm25", finetune(mlm), late_interaction("tokens", mlm), lexical())
+  end)
 end
