@@ -607,6 +607,9 @@ typedef struct gb_encode_rows {
     const char *label;         /* of a progress line, and of messages; NULL: there is no line */
 } gb_encode_rows;
 
+/* Cuts a vector after its first `dims` numbers, as Matryoshka models allow (Kusupati et al., 2022);
+ * unit: what is left is scaled to length 1 again. */
+void gb_vector_cut(float *vector, uint32_t dims, bool unit);
 /* Ids of text `index` of them, from 0. */
 const uint32_t *gb_encode_text(const gb_encode_rows *texts, uint32_t index, size_t *length);
 
@@ -621,13 +624,14 @@ typedef struct gb_encoder_params {
     gb_special_ids specials; /* put around every text */
     uint32_t max_length;     /* tokens of a text with them; longer ones are cut */
     uint32_t batch_rows;     /* tokens of a batch, of which no text has more; 0: many */
+    uint32_t dims;           /* numbers of a vector that are kept (gb_vector_cut); 0: all */
     gb_state *state;         /* values on the device, for several encoders; NULL: its own */
 } gb_encoder_params;
 
 /* A recorded program that makes vectors, projected where the model has a projector. */
 typedef struct gb_encoder gb_encoder;
 gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status);
-uint32_t gb_encoder_width(const gb_encoder *encoder); /* floats of a vector: H, or V of terms */
+uint32_t gb_encoder_width(const gb_encoder *encoder); /* floats of a vector: H or fewer, or V of terms */
 /* Vectors of the texts into out [count, width]: the same bits whatever else is encoded with
  * them. */
 bool gb_encoder_run(gb_encoder *encoder, const gb_encode_rows *texts, float *out,

@@ -426,7 +426,8 @@ extern const gb_option gb_sparse_options[]; /* of a gb_sparse_settings */
 typedef struct gb_retriever_params {
     const char *model;         /* artifact or folder of the retriever */
     const char *tokens;        /* artifact of the collection's tokens */
-    const char *pooling;       /* cls or mean; NULL: as the model's folder says */
+    const char *pooling;       /* cls, mean or last; NULL: as the model's folder says */
+    uint32_t dims;             /* numbers of a dense vector that are kept; 0: all */
     gb_sparse_settings sparse; /* of sparse vectors */
     gb_device *device;         /* device that computes */
     gb_ranks *ranks;           /* ranks that share the work and make the same calls; NULL: alone */

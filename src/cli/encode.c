@@ -11,6 +11,7 @@ typedef struct settings {
     const char *model, *collection, *tokens, *split; /* artifacts; split NULL: passages */
     uint32_t shard, shards;                          /* which part, of how many */
     gb_sparse_settings sparse;                       /* of sparse vectors */
+    uint32_t dims;                                   /* numbers of a vector; 0: all */
     enum { FLOAT32, FLOAT16 } numbers;               /* of the others */
 } settings;
 static const char *const number_names[] = {[FLOAT32] = "float32", [FLOAT16] = "float16", NULL};
@@ -38,6 +39,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     const gb_retriever_params params = {.model = o->model,
                                         .tokens = o->tokens,
                                         .pooling = maker->pooling,
+                                        .dims = o->dims,
                                         .sparse = o->sparse,
                                         .device = gb_maker_device(maker, status),
                                         .ranks = maker->ranks};
@@ -82,6 +84,8 @@ static int run(const gb_call *call)
          .max = UINT32_MAX},
         {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL, "of dense vectors and those of tokens",
          number_names},
+        {"dims", GB_OPTION_U32, &o.dims, 0, NULL,
+         "numbers of a dense vector that are kept, as Matryoshka models allow; 0: all"},
         {"quantize", GB_OPTION_REAL, &o.sparse.quantize, 0, "X",
          "multiply the weights of sparse vectors by X and round them; 0: do not"},
         {0}};

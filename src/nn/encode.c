@@ -1,6 +1,7 @@
 /* Vectors of many texts, in batches; no text is padded, so none need be sorted. */
 #include <gabbro/nn.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct gb_encoder {
     members running;       /* those of the batch before it, which the device may work on */
     gb_padding padding;    /* of all batches */
     uint32_t width;        /* floats of a vector */
+    float *kept;           /* [width] a vector that is cut; NULL: they are whole */
     gb_vector_fn *take;    /* gets the vectors of a run */
     void *ctx;             /* its first argument */
 };
@@ -67,6 +69,25 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     return true;
 }
 
+void gb_vector_cut(float *vector, uint32_t dims, bool unit)
+{
+    double square = 0;
+    for (uint32_t i = 0; i < dims; i++)
+        square += (double)vector[i] * (double)vector[i];
+    for (uint32_t i = 0; unit && square > 0 && i < dims; i++)
+        vector[i] = (float)((double)vector[i] / sqrt(square));
+}
+
+/* The beginning of a vector, where less than all of it is wanted. */
+static const float *cut(encoder *e, const float *vector)
+{
+    if (!e->kept)
+        return vector;
+    memcpy(e->kept, vector, sizeof *vector * e->width);
+    gb_vector_cut(e->kept, e->width, e->how.sentence.normalize);
+    return e->kept;
+}
+
 /* Put the vectors of the batch that was run last in place. */
 static bool collect(encoder *e, gb_status *status)
 {
@@ -76,7 +97,7 @@ static bool collect(encoder *e, gb_status *status)
     const float *vectors = gb_executable_output(e->exec, e->running.ticket, e->vectors, status);
     bool ok = vectors != NULL;
     for (uint32_t i = 0; ok && i < e->running.count; i++)
-        ok = e->take(e->ctx, e->running.texts[i], vectors + (size_t)i * ld, status);
+        ok = e->take(e->ctx, e->running.texts[i], cut(e, vectors + (size_t)i * ld), status);
     e->running.count = 0;
     return ok;
 }
@@ -145,6 +166,12 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
     const gb_bert_config *config = &params->bert->config;
     e->width =
         params->sentence.pooling == GB_POOLING_TERMS ? config->vocab_size : config->hidden_size;
+    bool cuts = params->dims && params->dims < e->width;
+    e->width = cuts ? params->dims : e->width;
+    if (cuts && !(e->kept = gb_alloc(e->width, sizeof *e->kept, status))) {
+        gb_encoder_destroy(e);
+        return NULL;
+    }
     const gb_executable_params program = {.name = "encode",
                                           .state = params->state,
                                           .device = params->device,
@@ -205,6 +232,7 @@ void gb_encoder_destroy(gb_encoder *e)
     gb_executable_destroy(e->exec);
     gb_batch_free(&e->batch);
     gb_selected_rows_free(&e->read);
+    free(e->kept);
     free(e);
 }
 

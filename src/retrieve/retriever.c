@@ -49,6 +49,18 @@ static bool open_queries(gb_retriever *r, gb_status *status)
     return ok;
 }
 
+/* Dense vectors alone can be cut. */
+static bool check_dims(const gb_retriever *r, gb_status *status)
+{
+    uint32_t dims = r->how.dims;
+    bool dense = !gb_retriever_is_sparse(r) && !retrieve_is_late(r);
+    return (dense ? dims <= r->model.config.hidden_size : !dims) ||
+           gb_fail(status, GB_USAGE, "--dims", dense ? "take fewer" : "leave it out",
+                   dense ? "%u of the %u numbers of a vector"
+                         : "%u numbers of a vector that is not one of a text (model of %u)",
+                   dims, r->model.config.hidden_size);
+}
+
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
 {
     gb_retriever *r = gb_alloc(1, sizeof *r, status);
@@ -56,7 +68,7 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
         return NULL;
     r->how = *params;
     r->programs = gb_alloc(1, sizeof *r->programs, status);
-    if (!r->programs || !open_model(r, status) ||
+    if (!r->programs || !open_model(r, status) || !check_dims(r, status) ||
         (r->sentence.query_tokens && !read_query_weights(r, status)) || !open_queries(r, status)) {
         gb_retriever_close(r);
         return NULL;
@@ -109,7 +121,9 @@ uint32_t gb_retriever_width(const gb_retriever *r)
 {
     if (retrieve_is_late(r))
         return r->late.settings.width;
-    return gb_retriever_is_sparse(r) ? r->model.config.vocab_size : r->model.config.hidden_size;
+    if (gb_retriever_is_sparse(r))
+        return r->model.config.vocab_size;
+    return r->how.dims ? r->how.dims : r->model.config.hidden_size;
 }
 
 const gb_tokens *gb_retriever_tokens(const gb_retriever *r)
@@ -149,6 +163,7 @@ gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status
                                       .params = r->params,
                                       .state = state,
                                       .sentence = r->sentence,
+                                      .dims = r->how.dims,
                                       .specials = r->specials,
                                       .max_length =
                                           query ? r->tokens.max_query : r->tokens.max_passage};

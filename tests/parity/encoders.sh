@@ -73,6 +73,27 @@ for kind in distilbert roberta xlm-roberta mpnet; do
     trained $kind
 done
 
+# The first numbers of vectors, of length 1 again where all of them were.
+numbers() # [OPTION...]
+{
+    printf 'The river.\n' | "$gabbro" embed --quiet "$golden/mpnet" "$@" | sed 's/.*"vector":\[\(.*\)\].*/\1/'
+}
+numbers | awk -F, '{
+    for (i = 1; i <= 4; i++) square += $i * $i
+    for (i = 1; i <= 4; i++) printf "%.6f ", $i / sqrt(square)
+}' >whole
+numbers --dims 4 | awk -F, '{ for (i = 1; i <= NF; i++) printf "%.6f ", $i }' >cut
+same "four numbers of a vector" "$(cat cut)" "$(cat whole)"
+vocabulary=$("$gabbro" vocabulary --quiet --from "$golden/mpnet")
+tokens=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 30 --query-tokens 24)
+data="--quiet --model $golden/mpnet --collection $collection --tokens $tokens"
+# shellcheck disable=SC2086 # lists of words
+part=$("$gabbro" encode $data --dims 4) || bad "encode --dims"
+same "four numbers of the vectors of a collection" "$(head -c 128 "$part/vectors.npy" | tr -d '\0' | grep -ac '(40, 4)')" 1
+# shellcheck disable=SC2086
+"$gabbro" encode $data --dims 40 >log 2>&1
+same "more numbers than there are: status" $? 2
+
 cp -r "$golden/roberta" other && chmod -R u+w other
 sed 's/"model_type": "roberta"/"model_type": "deberta"/' "$golden/roberta/config.json" >other/config.json
 "$gabbro" embed other beir/queries.jsonl >log 2>&1
