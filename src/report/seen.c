@@ -113,6 +113,7 @@ static json_t *seen_json(const gb_seen_params *params, const gathered *g, const 
         add(all, of_table[i], json_object_get(table, of_table[i]));
     for (size_t i = 0; i < sizeof of_facts / sizeof *of_facts; i++)
         add(all, of_facts[i], json_object_get(g->facts, of_facts[i]));
+    json_object_del(json_object_get(all, "machine"), "release"); /* which may tell whose it is */
     add(all, "kernels", json_object_get(json_object_get(table, "device"), "kernels"));
     add(all, "recipe", g->recipe);
     add(all, "gpu_check", check);
