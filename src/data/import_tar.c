@@ -76,7 +76,8 @@ static bool copy_body(const untar *u, int64_t size, FILE *to)
     int code;
     while ((code = archive_read_data_block(u->archive, &bytes, &length, &offset)) == ARCHIVE_OK &&
            offset == done) {
-        fwrite(bytes, 1, length, to); /* checked at commit */
+        if (length) /* of the last block of a .zip there are no bytes at all */
+            fwrite(bytes, 1, length, to); /* checked at commit */
         done += (la_int64_t)length;
     }
     if (code != ARCHIVE_OK && code != ARCHIVE_EOF)
