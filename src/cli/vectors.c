@@ -18,7 +18,7 @@ static bool read_files(gb_maker *maker, const gb_words *from, char *made[GB_WORD
 {
     bool ok = true;
     for (size_t i = 0; ok && i < from->count; i++) {
-        char name[24];
+        char name[32];
         folders[i] = from->items[i];
         if (gb_dir_exists(from->items[i]))
             continue;

@@ -45,7 +45,7 @@ ends "a SparseEncoder as sentence-transformers saves it" 0 \
     "^trust:.sentence vectors.golden numbers.[0-9.e-]*.0.0001$" --trust "$work/m"
 grep '^trust:' "$work/out" | sed 's/^\(trust:.\)/\1gabbro verify, SparseEncoder: /; s/golden numbers/sentence-transformers/'
 ends "a bound that is too narrow" 1 "FAIL" --bound 1e-12 "$model"
-ends "no model" 2 "needs one model folder"
+ends "no model" 2 "needs one folder"
 ends "a bound that is no number" 2 "is no number" --bound x "$model"
 ends "no such folder" 3 "no such model folder" "$work/none"
 ends "no such numbers" 3 "$work/none" --golden "$work/none" "$model"
