@@ -192,9 +192,9 @@ end
 -- A retriever by late interaction, of the scoring "tokens" (ColBERT) or "coil", trained like a dense one; evaluations
 -- and mine take it as they take any retriever.
 function late_interaction(scoring, encoder, negatives, other_negatives)
-  local how = scoring == "tokens" and {option("--token-width", setting "colbert_token_width"),
-    option("--query-length", setting "colbert_query_tokens")}
-  return finetune_as({options = {"--scoring", scoring, how or {}}}, encoder, negatives or here.set.bm25, other_negatives)
+  local widths = scoring == "tokens" and {option("--token-width", setting "colbert_token_width"),
+    option("--query-length", setting "colbert_query_tokens")} or {}
+  return finetune_as({options = {"--scoring", scoring, widths}}, encoder, negatives or here.set.bm25, other_negatives)
 end
 
 -- A cross-encoder trained like a retriever. What its --micro-batch counts are queries with all pairs.
@@ -360,8 +360,7 @@ end
 -- LED: a sparse model (of splade), the lexicon, orders the passages that it or a first retriever mined; what is not among
 -- its first (depth) has no score and is left out.
 function led(encoder, lexicon, depth)
-  local scored = artifact(with_seed "mine by the lexicon", "mine", "--model", lexicon, "--collection", here.set.collection,
-    "--tokens", here.tokens, "--split", "train", "--depth", depth, run.ranks)
+  local scored = mine(lexicon, depth)
   return finetune_as({options = {"--loss", "ordered", "--teacher", scored, "--drop-unscored"}}, encoder, scored,
     mine(finetune(encoder)))
 end
