@@ -1,5 +1,5 @@
--- COSTA, Table 3: COSTA with plain fine-tuning beside advanced methods of fine-tuning, as published.
--- cost: mini nothing after costa/table1
+-- COSTA, Table 3: COSTA with plain fine-tuning beside advanced methods of fine-tuning from BERT.
+-- cost: mini some minutes a seed after costa/table1
 
 settings.passage_tokens = settings.long_passage_tokens
 use "main"

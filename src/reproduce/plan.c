@@ -312,6 +312,23 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
            first_of_kind(&plan->evaluation, argv, status);
 }
 
+/* What an encoding by the model, collection and tokens of a command takes, and how big the
+ * collection is; train: of the training queries. */
+static bool cost_alike(repro_plan *plan, const repro_node *node, const repro_argv *argv, bool train,
+                       repro_cost *cost, repro_sizes *sizes, gb_status *status)
+{
+    static const char *const options[] = {"--model", "--collection", "--tokens"};
+    repro_argv alike = {0};
+    bool ok = repro_argv_add(&alike, status, train ? "mine" : "evaluate");
+    for (size_t i = 0; ok && i < 3; i++)
+        ok = repro_argv_add(&alike, status, "%s", options[i]) &&
+             repro_argv_add(&alike, status, "%s", repro_argv_option(argv, options[i]));
+    ok = ok && repro_plan_cost(plan, &alike, cost, status) &&
+         sizes_of(plan, collection_of(node, "--collection"), sizes, status);
+    repro_argv_free(&alike);
+    return ok;
+}
+
 /* Passages of a run scored by a cross-encoder: each takes about what its two texts take alone. */
 static bool count_reranking(repro_plan *plan, repro_node *node, const repro_argv *argv,
                             repro_table_cost *table, gb_status *status)
@@ -319,18 +336,9 @@ static bool count_reranking(repro_plan *plan, repro_node *node, const repro_argv
     const char *depth = repro_argv_option(argv, "--depth");
     repro_node *of = repro_node_option(node, "--run").node;
     bool train = of && strcmp(of->words[0].text, "evaluate") != 0;
-    repro_argv alike = {0};
     repro_cost cost;
     repro_sizes sizes;
-    bool ok = repro_argv_add(&alike, status, train ? "mine" : "evaluate");
-    static const char *const options[] = {"--model", "--collection", "--tokens"};
-    for (size_t i = 0; ok && i < 3; i++)
-        ok = repro_argv_add(&alike, status, "%s", options[i]) &&
-             repro_argv_add(&alike, status, "%s", repro_argv_option(argv, options[i]));
-    ok = ok && repro_plan_cost(plan, &alike, &cost, status) &&
-         sizes_of(plan, collection_of(node, "--collection"), &sizes, status);
-    repro_argv_free(&alike);
-    if (!ok)
+    if (!cost_alike(plan, node, argv, train, &cost, &sizes, status))
         return false;
     double queries = sizes.passages <= 0 ? repro_cost_get(&cost, "queries")
                      : train             ? sizes.train_queries
@@ -342,6 +350,20 @@ static bool count_reranking(repro_plan *plan, repro_node *node, const repro_argv
     plan->needs[node->index] = (repro_bytes){.memory = pairs * 24, .disk = pairs * 40};
     table->disk += pairs * 40;
     node->folder = of ? of->folder : plan->root; /* later commands find a run of these queries */
+    return true;
+}
+
+/* The words of all passages weighted, which takes what encoding them takes. */
+static bool count_weighing(repro_plan *plan, const repro_node *node, const repro_argv *argv,
+                           repro_table_cost *table, gb_status *status)
+{
+    repro_cost cost;
+    repro_sizes sizes;
+    if (!cost_alike(plan, node, argv, false, &cost, &sizes, status))
+        return false;
+    double passages = sizes.passages <= 0 ? repro_cost_get(&cost, "passages") : sizes.passages;
+    table->encode_flops += passages * repro_cost_get(&cost, "passage_flops");
+    table->encodings++;
     return true;
 }
 
@@ -397,6 +419,23 @@ static bool count_host(repro_plan *plan, repro_node *node, repro_argv *argv,
     return true;
 }
 
+/* A ranking by BM25; without weights of words, which no counted model has given. */
+static bool count_bm25(repro_plan *plan, repro_node *node, const repro_argv *argv,
+                       repro_table_cost *table, gb_status *status)
+{
+    repro_argv plain = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < argv->count; i++) {
+        if (!strcmp(argv->items[i], "--term-weights"))
+            i++;
+        else
+            ok = repro_argv_add(&plain, status, "%s", argv->items[i]);
+    }
+    ok = ok && count_host(plan, node, &plain, table, status);
+    repro_argv_free(&plain);
+    return ok;
+}
+
 static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *table,
                        gb_status *status)
 {
@@ -415,7 +454,9 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
         ok = repro_argv_add(&argv, status, "--init-std") && repro_argv_add(&argv, status, "0") &&
              count_host(plan, node, &argv, table, status);
     else if (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25"))
-        ok = count_host(plan, node, &argv, table, status);
+        ok = count_bm25(plan, node, &argv, table, status);
+    else if (!strcmp(command, "weigh-words"))
+        ok = count_weighing(plan, node, &argv, table, status);
     else if (pretrain && repro_argv_option(&argv, "--interleave-with"))
         ok = count_turns(plan, node, &argv, table, status);
     else if (!strcmp(command, "rerank"))
