@@ -1,7 +1,8 @@
 #!/bin/sh
 # `reproduce plan` of a table at scale paper for cards that are not there: each command's cost is
 # counted as such a card would cut its batch, and none is refused. A step of BERT-base takes minutes
-# here, so the trainings that measure the device's speed are stood in for.  cards.sh REPRODUCE GABBRO
+# here, so the trainings that measure the device's speed are stood in for. Then all tables at scale mini.
+# cards.sh REPRODUCE GABBRO
 set -u
 # shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
@@ -47,4 +48,10 @@ for card in 8:2 16:4 24:4 80:4; do
         END { exit wrong || trainings < 4 || others < 1 }' "$WORK/commands"
     expect "a card of ${card%:*} GB: the plan names the table" grep -q 'qac/table1' "$WORK/plan"
 done
+
+: >"$WORK/commands"
+"$reproduce" plan >"$WORK/plan" 2>"$WORK/messages" </dev/null
+expect "all tables of scale mini, with all rows, are planned" [ $? = 0 ]
+expect "none of their commands fails" [ "$(awk -F '\t' '$1' "$WORK/commands" | tee "$WORK/failed")" = '' ]
+cat "$WORK/failed"
 checks_end

@@ -16,6 +16,12 @@ typedef struct texts {
     gb_collection collection;                   /* of them */
     gb_training_query queries[PASSAGES];        /* of fine-tuning, one a passage */
     uint32_t passages[PASSAGES][1 + NEGATIVES]; /* theirs */
+    gb_own_settings own;                        /* this and what follows: borrowed by a task */
+    gb_pretrain_params pretrain;
+    gb_pretrain_data pretrain_data;
+    gb_training_set set;
+    gb_finetune_params finetune;
+    gb_finetune_data finetune_data;
 } texts;
 
 static gb_row_file *make_rows(const char *path, uint32_t length)
@@ -84,27 +90,29 @@ static void make_model(model *m, texts *t, const char *objective)
     MUST(gb_bert_declare(m->params, &m->config, objective != NULL, &m->bert, &status));
     if (objective) {
         MUST(m->objective = gb_objective_find(objective));
-        gb_own_settings own = gb_objective_defaults(m->objective);
-        const gb_pretrain_params params = {.context = GB_CONTEXT_QUERY,
+        t->own = gb_objective_defaults(m->objective);
+        t->pretrain = (gb_pretrain_params){.context = GB_CONTEXT_QUERY,
                                            .batch = 2048,
                                            .max_length = LONGEST,
                                            .queries = 1,
                                            .seed = 1,
                                            .steps = 120000,
-                                           .own = &own};
-        const gb_pretrain_data data = {&t->collection, &t->tokens, t->vocab, NULL};
-        m->self = m->objective->create(&params, &data, &m->bert, m->params, &m->task, &status);
+                                           .own = &t->own};
+        t->pretrain_data = (gb_pretrain_data){&t->collection, &t->tokens, t->vocab, NULL};
+        m->self = m->objective->create(&t->pretrain, &t->pretrain_data, &m->bert, m->params,
+                                       &m->task, &status);
         MUST(m->self);
     } else {
-        const gb_training_set set = {
-            .queries = t->queries, .count = PASSAGES, .passages = t->passages[0]};
-        const gb_finetune_params params = {.batch = 64,
+        t->set =
+            (gb_training_set){.queries = t->queries, .count = PASSAGES, .passages = t->passages[0]};
+        t->finetune = (gb_finetune_params){.batch = 64,
                                            .negatives = NEGATIVES,
                                            .max_query_length = QUERY_TOKENS,
                                            .max_passage_length = LONGEST,
                                            .seed = 1};
-        const gb_finetune_data data = {&set, &t->tokens, t->vocab, &m->bert, NULL};
-        MUST(m->self = gb_finetune_create(&params, &data, m->params, &m->task, &status));
+        t->finetune_data = (gb_finetune_data){&t->set, &t->tokens, t->vocab, &m->bert, NULL};
+        MUST(m->self =
+                 gb_finetune_create(&t->finetune, &t->finetune_data, m->params, &m->task, &status));
     }
     gb_params_freeze(m->params);
 }
