@@ -117,6 +117,10 @@ void gb_text_free(gb_text *text);
 /* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it,
  * out has failed too. */
 const char *gb_text_words(const gb_text *part, gb_text *out);
+/* Appends bytes in base 64 (RFC 4648). */
+void gb_base64_append(gb_text *text, const void *bytes, size_t length);
+/* Bytes [*bytes] of a text in base 64; the caller frees. GB_DATA if it is not. */
+unsigned char *gb_base64_read(const char *text, size_t length, size_t *bytes, gb_status *status);
 /* Writes the shortest decimal that reads back as value into digits, and returns digits. */
 const char *gb_format_double(double value, char digits[40]);
 

@@ -119,12 +119,8 @@ int folder_weights_by_name(const void *a, const void *b); /* of such pointers */
 /* A model that diverged is not written. */
 bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *status);
 
-/* ---- base64.c, tokenizer_json.c, tokenizer_legacy.c ---- */
+/* ---- tokenizer_json.c, tokenizer_legacy.c ---- */
 
-/* Bytes of a text in base 64; the caller frees. */
-unsigned char *folder_base64_read(const char *text, size_t length, size_t *bytes,
-                                  gb_status *status);
-char *folder_base64_write(const char *bytes, size_t length); /* NULL: no memory; free() */
 /* The vocabulary of a tokenizer.json, read from `path`; names: of special tokens, where it does not
  * say them. Caller destroys. */
 gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
@@ -136,6 +132,13 @@ json_t *folder_json_of_merges(const char *dir, const char *const names[GB_SPECIA
 json_t *folder_json_of_sentencepiece(const char *path, gb_status *status);
 
 /* ---- tokenizer_files.c, sentence.c ---- */
+
+/* An entry of tokenizer.json's "added_tokens". lstrip: the token takes the spaces before it;
+ * normalized: it is looked for in normalised text. */
+json_t *folder_added_token(const char *content, uint32_t id, bool special, bool lstrip,
+                           bool normalized);
+/* A piece of its template: a "Sequence" or a "SpecialToken". */
+json_t *folder_template_piece(const char *kind, const char *id, int type);
 
 /* gb_vocabulary_read; names of special tokens where no file gives them, or NULL. */
 gb_vocab *folder_read_vocab(const char *dir, const char *const names[GB_SPECIALS],

@@ -8,12 +8,17 @@
 
 /* ---- writing ---- */
 
-/* How a special token is found in text; or one that belongs to no text. */
-static json_t *added_token(const char *content, uint32_t id, bool special)
+json_t *folder_added_token(const char *content, uint32_t id, bool special, bool lstrip,
+                           bool normalized)
 {
     return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
-                     content, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", !special,
-                     "special", special);
+                     content, "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized",
+                     normalized, "special", special);
+}
+
+json_t *folder_template_piece(const char *kind, const char *id, int type)
+{
+    return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type);
 }
 
 /* The markers of late interaction that are behind the vocabulary, in the order of their ids. */
@@ -28,22 +33,19 @@ static uint32_t added_markers(const gb_vocab *vocab, const gb_late_settings *lat
     return count;
 }
 
-static json_t *piece(const char *kind, const char *id, int type)
-{
-    return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type);
-}
-
 /* [CLS] A [SEP] and [CLS] A [SEP] B [SEP]; of a language model A [SEP] and A [SEP] B [SEP] */
 static json_t *post_processor(const gb_vocab *vocab, const gb_special_ids *ids, bool language)
 {
     const char *cls = gb_vocab_token(vocab, ids->cls), *sep = gb_vocab_token(vocab, ids->sep);
-    json_t *single = json_pack("[o, o]", piece("Sequence", "A", 0), piece("SpecialToken", sep, 0));
-    json_t *pair =
-        json_pack("[o, o, o, o]", piece("Sequence", "A", 0), piece("SpecialToken", sep, 0),
-                  piece("Sequence", "B", 1), piece("SpecialToken", sep, 1));
+    json_t *single = json_pack("[o, o]", folder_template_piece("Sequence", "A", 0),
+                               folder_template_piece("SpecialToken", sep, 0));
+    json_t *pair = json_pack("[o, o, o, o]", folder_template_piece("Sequence", "A", 0),
+                             folder_template_piece("SpecialToken", sep, 0),
+                             folder_template_piece("Sequence", "B", 1),
+                             folder_template_piece("SpecialToken", sep, 1));
     if (!language) {
-        json_array_insert_new(single, 0, piece("SpecialToken", cls, 0));
-        json_array_insert_new(pair, 0, piece("SpecialToken", cls, 0));
+        json_array_insert_new(single, 0, folder_template_piece("SpecialToken", cls, 0));
+        json_array_insert_new(pair, 0, folder_template_piece("SpecialToken", cls, 0));
     }
     json_t *specials = json_pack("{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}", cls, "id", cls,
                                  "ids", (int)ids->cls, "tokens", cls, sep, "id", sep, "ids",
@@ -89,10 +91,11 @@ static json_t *added_tokens(const gb_vocab *vocab, const gb_special_ids *ids,
     json_t *list = json_array();
     int failed = list == NULL;
     for (int i = 0; i < SPECIALS; i++)
-        failed |= json_array_append_new(
-            list, added_token(gb_vocab_token(vocab, sorted[i]), sorted[i], true));
+        failed |= json_array_append_new(list, folder_added_token(gb_vocab_token(vocab, sorted[i]),
+                                                                 sorted[i], true, false, false));
     for (uint32_t i = 0; i < count; i++)
-        failed |= json_array_append_new(list, added_token(markers[i]->text, markers[i]->id, false));
+        failed |= json_array_append_new(
+            list, folder_added_token(markers[i]->text, markers[i]->id, false, false, true));
     if (!failed)
         return list;
     json_decref(list);

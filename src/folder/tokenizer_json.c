@@ -82,7 +82,7 @@ static bool take_charsmap(reading *r, const json_t *part)
         return true;
     size_t length;
     unsigned char *bytes =
-        folder_base64_read(json_string_value(text), json_string_length(text), &length, r->status);
+        gb_base64_read(json_string_value(text), json_string_length(text), &length, r->status);
     bool ok = bytes && gb_vocab_set_charsmap(r->vocab, bytes, length, r->status);
     free(bytes);
     return ok && add_step(r, GB_NORMAL_CHARSMAP);

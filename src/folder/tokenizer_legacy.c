@@ -11,9 +11,7 @@
 /* mask: it takes the spaces before it, and is looked for in normalised text. */
 static json_t *special_entry(const char *text, uint32_t id, bool mask)
 {
-    return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", text,
-                     "single_word", 0, "lstrip", mask, "rstrip", 0, "normalized", mask, "special",
-                     1);
+    return folder_added_token(text, id, true, mask, mask);
 }
 
 /* Merges of a file: "left right" a line; the first may be a remark. */
@@ -228,21 +226,16 @@ static json_t *xlm_tokens(const json_t *pieces)
     return list;
 }
 
-static json_t *template_piece(const char *kind, const char *id)
-{
-    return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", 0);
-}
-
 static json_t *xlm_template(void)
 {
-    json_t *single =
-        json_pack("[o, o, o]", template_piece("SpecialToken", "<s>"),
-                  template_piece("Sequence", "A"), template_piece("SpecialToken", "</s>"));
-    json_t *pair =
-        json_pack("[o, o, o, o, o, o]", template_piece("SpecialToken", "<s>"),
-                  template_piece("Sequence", "A"), template_piece("SpecialToken", "</s>"),
-                  template_piece("SpecialToken", "</s>"), template_piece("Sequence", "B"),
-                  template_piece("SpecialToken", "</s>"));
+    json_t *single = json_pack("[o, o, o]", folder_template_piece("SpecialToken", "<s>", 0),
+                               folder_template_piece("Sequence", "A", 0),
+                               folder_template_piece("SpecialToken", "</s>", 0));
+    json_t *pair = json_pack(
+        "[o, o, o, o, o, o]", folder_template_piece("SpecialToken", "<s>", 0),
+        folder_template_piece("Sequence", "A", 0), folder_template_piece("SpecialToken", "</s>", 0),
+        folder_template_piece("SpecialToken", "</s>", 0), folder_template_piece("Sequence", "B", 0),
+        folder_template_piece("SpecialToken", "</s>", 0));
     return json_pack("{s:s, s:o, s:o, s:{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}}", "type",
                      "TemplateProcessing", "single", single, "pair", pair, "special_tokens", "<s>",
                      "id", "<s>", "ids", 0, "tokens", "<s>", "</s>", "id", "</s>", "ids", 2,
@@ -252,11 +245,12 @@ static json_t *xlm_template(void)
 static json_t *xlm_normalizer(const sp_file *model)
 {
     json_t *steps = json_array();
-    char *text = model->length ? folder_base64_write(model->charsmap, model->length) : NULL;
-    if (text)
-        json_array_append_new(
-            steps, json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", text));
-    free(text);
+    gb_text text = {0};
+    gb_base64_append(&text, model->charsmap, model->length);
+    if (text.data && !text.failed)
+        json_array_append_new(steps, json_pack("{s:s, s:s}", "type", "Precompiled",
+                                               "precompiled_charsmap", text.data));
+    gb_text_free(&text);
     json_array_append_new(
         steps, json_pack("{s:s, s:b, s:b}", "type", "Strip", "strip_left", 0, "strip_right", 1));
     json_array_append_new(steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern",

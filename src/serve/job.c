@@ -169,22 +169,6 @@ bool serve_get_texts(serve_job *job, const char *key, uint32_t most)
 
 /* ---- vectors ---- */
 
-static void print_base64(const unsigned char *bytes, size_t length, gb_text *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    gb_text_append(out, "\"", 1);
-    for (size_t i = 0; i < length; i += 3) {
-        uint32_t three = (uint32_t)bytes[i] << 16;
-        three |= i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0;
-        three |= i + 2 < length ? bytes[i + 2] : 0;
-        char four[4] = {digits[three >> 18], digits[three >> 12 & 63],
-                        i + 1 < length ? digits[three >> 6 & 63] : '=',
-                        i + 2 < length ? digits[three & 63] : '='};
-        gb_text_append(out, four, sizeof four);
-    }
-    gb_text_append(out, "\"", 1);
-}
-
 void serve_print_vector(const serve_job *job, const serve_site *site, uint32_t row, gb_text *out)
 {
     float *vector = job->vectors + (size_t)row * site->width;
@@ -199,7 +183,9 @@ void serve_print_vector(const serve_job *job, const serve_site *site, uint32_t r
     for (uint32_t i = 0; i < width && factor != 1; i++)
         vector[i] = (float)((double)vector[i] * factor);
     if (job->base64) { /* little endian, as all machines that have a Vulkan driver are */
-        print_base64((const unsigned char *)vector, width * sizeof *vector, out);
+        gb_text_append(out, "\"", 1);
+        gb_base64_append(out, vector, width * sizeof *vector);
+        gb_text_append(out, "\"", 1);
         return;
     }
     gb_text_append(out, "[", 1);

@@ -1,12 +1,12 @@
-/* Base 64 (RFC 4648), as JSON files hold bytes. */
-#include "folder/internal.h"
+/* Base 64 (RFC 4648), as JSON holds bytes. */
+#include "gabbro/base.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-unsigned char *folder_base64_read(const char *text, size_t length, size_t *bytes, gb_status *status)
+unsigned char *gb_base64_read(const char *text, size_t length, size_t *bytes, gb_status *status)
 {
     unsigned char *out = gb_alloc(length / 4 * 3 + 3, 1, status);
     if (!out)
@@ -32,20 +32,15 @@ unsigned char *folder_base64_read(const char *text, size_t length, size_t *bytes
     return out;
 }
 
-char *folder_base64_write(const char *bytes, size_t length)
+void gb_base64_append(gb_text *text, const void *bytes, size_t length)
 {
-    gb_text text = {0};
+    const unsigned char *from = bytes;
     for (size_t i = 0; i < length; i += 3) {
         unsigned char three[3] = {0};
         size_t count = length - i < 3 ? length - i : 3;
-        memcpy(three, bytes + i, count);
+        memcpy(three, from + i, count);
         uint32_t held = (uint32_t)three[0] << 16 | (uint32_t)three[1] << 8 | three[2];
         for (size_t d = 0; d < 4; d++)
-            gb_text_append(&text, d <= count ? &digits[held >> (18 - 6 * d) & 63] : "=", 1);
+            gb_text_append(text, d <= count ? &digits[held >> (18 - 6 * d) & 63] : "=", 1);
     }
-    if (text.failed) {
-        gb_text_free(&text);
-        return NULL;
-    }
-    return text.data;
 }
