@@ -287,30 +287,10 @@ static bool save_model(void *self, const char *folder, gb_status *status)
 static void note(gb_maker *maker, const training *t, const gb_train_result *result)
 {
     json_t *facts = maker->facts;
-    json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
-    json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
-    if (t->params.loss == GB_CROSS_SOFTMAX)
-        json_object_set_new(facts, "converged",
-                            json_boolean(result->final_loss[0] < CONVERGED_LOSS));
-    json_object_set_new(facts, "steps", json_integer(result->steps));
-    json_object_set_new(facts, "train_queries", json_integer(t->set.count));
-    json_object_set_new(facts, "without_hard_negatives", json_integer(t->set.without_negatives));
-    json_object_set_new(facts, "negatives", train_filtered_json(&t->filtered));
+    double converged = t->params.loss == GB_CROSS_SOFTMAX ? CONVERGED_LOSS : 0;
+    train_note_losses(facts, result, 0, converged);
+    train_note_set(facts, &t->set, &t->filtered);
     json_object_set_new(facts, "pair_tokens", json_integer(t->params.max_length));
-}
-
-/* The model that is kept, and the curves. */
-static bool save_all(training *t, const gb_train_result *result, double (*log)[GB_MAX_LOSSES],
-                     gb_status *status)
-{
-    bool kept = false;
-    if (!train_save_losses(t->maker, t->task.loss_names, result->steps, log, status) ||
-        (t->dev && !train_dev_finish(t->dev, result->steps, &kept, status)))
-        return false;
-    char *path = kept ? NULL : gb_maker_file(t->maker, "model", status);
-    bool ok = kept || (path && save_model(t, path, status));
-    free(path);
-    return ok;
 }
 
 bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status)
@@ -323,7 +303,9 @@ bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_statu
               gb_maker_train(maker, &t.training, t.values, log, &result, status);
     if (ok)
         note(maker, &t, &result);
-    ok = ok && (!gb_maker_leads(maker) || save_all(&t, &result, log, status));
+    ok = ok && (!gb_maker_leads(maker) ||
+                train_save_outcome(
+                    &(train_outcome){maker, &t.task, &result, log, t.dev, save_model, &t}, status));
     free(log);
     close_training(&t);
     return ok;

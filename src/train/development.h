@@ -57,6 +57,27 @@ void train_dev_begin(train_dev *dev, gb_train_params *train);
  * artifact's model/; *kept tells whether it is there. */
 bool train_dev_finish(train_dev *dev, uint32_t steps, bool *kept, gb_status *status);
 
+/* ---- outcome.c ---- */
+
+/* The losses' facts. of_scores: which loss tells whether the training converged, which it did below
+ * limit; 0: that is not said. */
+void train_note_losses(json_t *facts, const gb_train_result *result, int of_scores, double limit);
+/* The facts of what was trained on. */
+void train_note_set(json_t *facts, const gb_training_set *set, const gb_filtered *filtered);
+/* A finished fine-tuning. Borrowed. */
+typedef struct train_outcome {
+    gb_maker *maker;               /* of the artifact */
+    const gb_task *task;           /* what was trained */
+    const gb_train_result *result; /* of it */
+    double (*log)[GB_MAX_LOSSES];  /* [result->steps] */
+    train_dev *dev;                /* or NULL */
+    bool (*save)(void *self, const char *folder,
+                 gb_status *status); /* as train_dev_params has it */
+    void *self;                      /* its first argument */
+} train_outcome;
+/* Writes losses.tsv, and into model/ the best model of dev or the last one. */
+bool train_save_outcome(const train_outcome *outcome, gb_status *status);
+
 /* ---- development_rank.c ---- */
 
 /* The texts of dev->passages alone, as an artifact of tokens in dev->folder. */

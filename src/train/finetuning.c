@@ -333,32 +333,9 @@ static void note(gb_maker *maker, const finetuning *f, const gb_train_result *re
 {
     uint32_t candidates = f->params.batch * (1 + f->params.negatives);
     json_t *facts = maker->facts;
-    double converged = f->params.loss->converged;
-    int of_scores = f->params.scoring->extra ? 1 : 0;
-    json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
-    json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
-    if (converged > 0)
-        json_object_set_new(facts, "converged",
-                            json_boolean(result->final_loss[of_scores] < converged));
-    json_object_set_new(facts, "steps", json_integer(result->steps));
-    json_object_set_new(facts, "train_queries", json_integer(f->set.count));
-    json_object_set_new(facts, "without_hard_negatives", json_integer(f->set.without_negatives));
-    json_object_set_new(facts, "negatives", train_filtered_json(&f->filtered));
+    train_note_losses(facts, result, f->params.scoring->extra ? 1 : 0, f->params.loss->converged);
+    train_note_set(facts, &f->set, &f->filtered);
     json_object_set_new(facts, "candidates_per_query", json_integer(candidates));
-}
-
-/* The model that is kept, and the curves. */
-static bool save_all(finetuning *f, const gb_train_result *result, double (*log)[GB_MAX_LOSSES],
-                     gb_status *status)
-{
-    bool kept = false;
-    if (!train_save_losses(f->maker, f->task.loss_names, result->steps, log, status) ||
-        (f->dev && !train_dev_finish(f->dev, result->steps, &kept, status)))
-        return false;
-    char *path = kept ? NULL : gb_maker_file(f->maker, "model", status);
-    bool ok = kept || (path && save_model(f, path, status));
-    free(path);
-    return ok;
 }
 
 bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status)
@@ -374,7 +351,9 @@ bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_sta
     if (ok)
         note(maker, &f, &result);
     ok = ok && note_left_out(maker, &f, result.steps, status) &&
-         (!gb_maker_leads(maker) || save_all(&f, &result, log, status));
+         (!gb_maker_leads(maker) ||
+          train_save_outcome(&(train_outcome){maker, &f.task, &result, log, f.dev, save_model, &f},
+                             status));
     free(log);
     close_finetuning(&f);
     return ok;
