@@ -6,52 +6,9 @@
 
 /* ---- commands ---- */
 
-bool repro_argv_add(repro_argv *argv, gb_status *status, const char *fmt, ...)
-{
-    const size_t most = sizeof argv->items / sizeof *argv->items;
-    char *text = NULL;
-    va_list args;
-    if (!argv->arena && !(argv->arena = gb_arena_create(1 << 12, status)))
-        return false;
-    va_start(args, fmt);
-    int length = vasprintf(&text, fmt, args);
-    va_end(args);
-    if (length < 0 || argv->count + 1 == most)
-        return gb_fail_memory(status, "putting a command together");
-    const char *kept = gb_arena_strdup(argv->arena, text, (size_t)length, status);
-    free(text);
-    argv->items[argv->count++] = kept;
-    argv->items[argv->count] = NULL;
-    return kept != NULL;
-}
-
-bool repro_argv_of(const repro_node *node, repro_argv *argv, gb_status *status)
-{
-    bool ok = true;
-    *argv = (repro_argv){0};
-    for (size_t i = 0; ok && i < node->count; i++)
-        ok = repro_argv_add(argv, status, "%s%s", node->words[i].text,
-                            node->words[i].node ? node->words[i].node->folder : "");
-    return ok;
-}
-
-void repro_argv_free(repro_argv *argv)
-{
-    gb_arena_destroy(argv->arena);
-    *argv = (repro_argv){0};
-}
-
 bool repro_is_finetuning(const char *command)
 {
     return !strcmp(command, "finetune") || !strcmp(command, "finetune-cross");
-}
-
-const char *repro_argv_option(const repro_argv *argv, const char *option)
-{
-    for (size_t i = argv->count; i-- > 2;)
-        if (!strcmp(argv->items[i - 1], option))
-            return argv->items[i];
-    return NULL;
 }
 
 static double option_number(const repro_argv *argv, const char *option)
@@ -231,12 +188,7 @@ static bool count_turn(repro_plan *plan, const repro_node *node, const repro_arg
     size_t name = context ? (size_t)(context - objective) : length;
     bool ok = repro_argv_add(&argv, status, "pretrain") &&
               repro_argv_add(&argv, status, "%.*s", (int)name, objective);
-    for (size_t i = 2; ok && i < whole->count; i++) {
-        if (!strcmp(whole->items[i], "--interleave-with"))
-            i++;
-        else
-            ok = repro_argv_add(&argv, status, "%s", whole->items[i]);
-    }
+    ok = ok && repro_argv_add_without(&argv, whole, 2, "--interleave-with", status);
     if (ok && context)
         ok = repro_argv_add(&argv, status, "--context") &&
              repro_argv_add(&argv, status, "%.*s", (int)(length - name - 1), context + 1);
@@ -424,13 +376,7 @@ static bool count_bm25(repro_plan *plan, repro_node *node, const repro_argv *arg
                        repro_table_cost *table, gb_status *status)
 {
     repro_argv plain = {0};
-    bool ok = true;
-    for (size_t i = 0; ok && i < argv->count; i++) {
-        if (!strcmp(argv->items[i], "--term-weights"))
-            i++;
-        else
-            ok = repro_argv_add(&plain, status, "%s", argv->items[i]);
-    }
+    bool ok = repro_argv_add_without(&plain, argv, 0, "--term-weights", status);
     ok = ok && count_host(plan, node, &plain, table, status);
     repro_argv_free(&plain);
     return ok;

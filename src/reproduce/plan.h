@@ -39,6 +39,9 @@ bool repro_argv_of(const repro_node *node, repro_argv *argv, gb_status *status);
 void repro_argv_free(repro_argv *argv);
 bool repro_argv_add(repro_argv *argv, gb_status *status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Adds the words from `first` on, but for an option and its value. */
+bool repro_argv_add_without(repro_argv *argv, const repro_argv *from, size_t first,
+                            const char *option, gb_status *status);
 /* Whether a command trains epochs over training queries. */
 bool repro_is_finetuning(const char *command);
 /* The value behind an option, the last one; NULL where it has none. */
