@@ -13,15 +13,19 @@
 #include <gnu/libc-version.h>
 #endif
 
-static json_t *version_of_vulkan(void)
+static json_t *vulkan_version(uint32_t version)
 {
-    uint32_t version = VK_API_VERSION_1_0;
     char text[40];
-    if (vkEnumerateInstanceVersion(&version) != VK_SUCCESS)
-        return json_null();
     snprintf(text, sizeof text, "%u.%u.%u", VK_API_VERSION_MAJOR(version),
              VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
     return json_string(text);
+}
+
+static json_t *loader_version(void)
+{
+    uint32_t version = VK_API_VERSION_1_0;
+    return vkEnumerateInstanceVersion(&version) == VK_SUCCESS ? vulkan_version(version)
+                                                              : json_null();
 }
 
 static json_t *libraries(void)
@@ -34,7 +38,7 @@ static json_t *libraries(void)
     u_versionToString(unicode, unicode_text);
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "icu", icu_text, "unicode",
                             unicode_text, "utf8proc", utf8proc_version(), "zlib", zlibVersion(),
-                            "jansson", JANSSON_VERSION, "vulkan_loader", version_of_vulkan());
+                            "jansson", JANSSON_VERSION, "vulkan_loader", loader_version());
 #ifdef __GLIBC__
     json_object_set_new(all, "libc", json_pack("s+", "glibc ", gnu_get_libc_version()));
 #endif
@@ -68,14 +72,11 @@ static json_t *machine(const gb_device_caps *caps)
         json_pack("{s:s, s:s, s:s, s:o}", "system", system.sysname, "release", system.release,
                   "architecture", system.machine, "processor", processor(&system));
     if (caps) {
-        char version[40];
-        snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(caps->api_version),
-                 VK_API_VERSION_MINOR(caps->api_version), VK_API_VERSION_PATCH(caps->api_version));
-        json_t *device = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "uuid", caps->uuid, "vulkan",
-                                   version, "memory_bytes", (json_int_t)caps->memory_bytes,
-                                   "max_buffer_bytes", (json_int_t)caps->max_buffer_bytes,
-                                   "max_shared_bytes", (json_int_t)caps->max_shared_bytes,
-                                   "subgroup_size", (json_int_t)caps->subgroup_size);
+        json_t *device = json_pack(
+            "{s:s, s:o, s:I, s:I, s:I, s:I}", "uuid", caps->uuid, "vulkan",
+            vulkan_version(caps->api_version), "memory_bytes", (json_int_t)caps->memory_bytes,
+            "max_buffer_bytes", (json_int_t)caps->max_buffer_bytes, "max_shared_bytes",
+            (json_int_t)caps->max_shared_bytes, "subgroup_size", (json_int_t)caps->subgroup_size);
         json_object_set_new(all, "device", device);
     }
     return all;
