@@ -383,20 +383,24 @@ function distil(loss, encoder, teacher, negatives, ...)
   return finetune_as({options = {"--loss", loss, "--teacher", teacher, ...}}, encoder, negatives or here.set.bm25)
 end
 
+local other_retrievers = {
+  dpr = dpr,
+  nprinc = nprinc,
+  pair = passage_centred,
+  rocketqa = denoised,
+  splade = splade,
+  ance = function(encoder) return ance(encoder, settings.ance_rounds) end,
+  coil = function(encoder) return late_interaction("coil", encoder) end,
+  colbert = function(encoder) return late_interaction("tokens", encoder) end,
+  ["tct-colbert"] = function(encoder) return tct(encoder, late_interaction("tokens", encoder)) end,
+  ["adore-star"] = function(encoder) return adore(star(encoder), settings.adore_depth) end,
+  ["tas-b"] = function(encoder)
+    return topics(encoder, settings.tasb_clusters, teacher_scores(encoder, here.set.bm25), settings.tasb_margin_bins)
+  end,
+}
+
 -- A retriever of another paper, trained from an encoder as that paper trains it.
 function other_retriever(name, encoder)
-  if name == "dpr" then return dpr(encoder) end
-  if name == "ance" then return ance(encoder, settings.ance_rounds) end
-  if name == "nprinc" then return nprinc(encoder) end
-  if name == "pair" then return passage_centred(encoder) end
-  if name == "colbert" then return late_interaction("tokens", encoder) end
-  if name == "coil" then return late_interaction("coil", encoder) end
-  if name == "adore-star" then return adore(star(encoder), settings.adore_depth) end
-  if name == "splade" then return splade(encoder) end
-  if name == "tct-colbert" then return tct(encoder, late_interaction("tokens", encoder)) end
-  if name == "tas-b" then
-    return topics(encoder, settings.tasb_clusters, teacher_scores(encoder, here.set.bm25), settings.tasb_margin_bins)
-  end
-  if name == "rocketqa" then return denoised(encoder) end
-  error("there is no retriever " .. name, 2)
+  local train = other_retrievers[name] or error("there is no retriever " .. name, 2)
+  return train(encoder)
 end
