@@ -119,9 +119,11 @@ static bool needs_head(const finetuning *f)
     return gb_scorings[f->settings->scoring]->needs & GB_SCORING_HEAD;
 }
 
+/* For --cost, an encoder that is yet to be trained is stood for by the one it begins with, which
+ * may lack the head. */
 static bool check_head(const finetuning *f, gb_status *status)
 {
-    return !needs_head(f) || gb_folder_has_head(f->init.folder) ||
+    return !needs_head(f) || gb_folder_has_head(f->init.folder) || f->maker->cost ||
            gb_fail(status, GB_DATA, f->settings->init,
                    "start from an encoder that was pre-trained with it",
                    "the scoring %s needs the masked-LM head, which this model lacks",
@@ -162,6 +164,15 @@ static void make_params(finetuning *f)
     p->loss_own = &o->loss_own[o->loss];
 }
 
+/* What the model begins with; --cost asks for sizes alone. */
+static float *first_values(const finetuning *f, gb_status *status)
+{
+    if (!f->maker->cost)
+        return gb_model_input_values(f->init.folder, f->model, status);
+    gb_params_freeze(f->model);
+    return gb_alloc(gb_params_floats(f->model), sizeof(float), status);
+}
+
 static bool make_model(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
@@ -186,7 +197,7 @@ static bool make_model(finetuning *f, gb_status *status)
            (!o->two_towers ||
             gb_bert_declare_tower(f->model, "query.", &f->bert, &f->query_bert, status)) &&
            (f->self = gb_finetune_create(&f->params, &data, f->model, &f->task, status)) &&
-           (f->values = gb_model_input_values(f->init.folder, f->model, status)) &&
+           (f->values = first_values(f, status)) &&
            gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
                                    status) &&
            ((!o->two_towers && !data.fixed) ||

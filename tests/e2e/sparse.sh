@@ -54,6 +54,15 @@ expect "its queries are their tokens" [ "$(grep -c '"vector": {[^}]*: 1}}$' "$qu
 again=$(made finetune --init "$doc" $data --negatives "$negatives" --scoring sparse --batch 4 --negatives-per-query 1 --epochs 1)
 expect "training goes on from it" [ -f "$again/model/model.safetensors" ]
 
+# shellcheck disable=SC2086
+dense=$(made finetune --init "$encoder" $data --negatives "$negatives" --batch 4 --negatives-per-query 1 --epochs 1)
+sparse_from_dense="finetune --init $dense $data --negatives $negatives --scoring sparse --batch 4 --negatives-per-query 1"
+# shellcheck disable=SC2086
+"$gabbro" $sparse_from_dense >/dev/null 2>said
+expect "an encoder without the masked-LM head is refused" grep -q 'needs the masked-LM head' said
+# shellcheck disable=SC2086
+expect "but counted, as what gets the head later" sh -c '"$1" $2 --cost | grep -q "^flops="' _ "$gabbro" "$sparse_from_dense"
+
 # ---- fewer terms -----------------------------------------------------------------------------------
 
 most() # FILE: terms of the longest vector
