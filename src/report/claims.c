@@ -496,6 +496,8 @@ static bool judge_differences(question *q, gb_judgement *j, gb_status *status)
 {
     size_t unconverged = j->unconverged;
     size_t needed = gb_claim_needs(&q->claim->rule, q->comparison_count);
+    if (needed > q->comparison_count)
+        needed = q->comparison_count; /* not judged, but what there is is shown */
     if (!gb_judge(q->differences, q->stride, q->seeds, q->comparison_count, needed, j, status) ||
         !gb_judge_more_seeds(q->differences, q->stride, q->seeds, j, status))
         return false;

@@ -132,7 +132,8 @@ Test(report, sets_means_and_wins)
         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
         "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins two\n"
         "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins three\n"
-        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\tis better\n");
+        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\tis better\n"
+        "x-04\tx/table1\twins:4\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins four\n");
     static const char *const sets[] = {"b-one", "b-two", "b-three"};
     static const double span[] = {.2, .3, .4}, query[] = {.3, .4, .1};
     gb_text text = {0};
@@ -166,6 +167,10 @@ Test(report, sets_means_and_wins)
     cr_expect_float_eq(report->judgements[1].mean, -30, 1e-9, "all three: the least");
     cr_expect_str_eq(report->judgements[1].shown_as, "three");
     cr_expect_lt(report->judgements[2].mean, 0);
+    const gb_judgement *more = &report->judgements[3]; /* wins than sets */
+    cr_expect_eq(more->verdict, GB_NOT_JUDGED);
+    cr_expect_str_eq(more->reason, "columns are missing");
+    cr_expect_float_eq(more->mean, -30, 1e-9, "all three: the least");
     gb_report_free(report);
 }
 
