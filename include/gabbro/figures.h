@@ -113,6 +113,7 @@ typedef struct gb_coverage_view {
     const gb_coverage *const *coverage; /* [model_count] means */
     gb_coverage_reading reading;        /* what the curve shows */
     const gb_coverage *frequent;   /* coverage of a list of the most frequent tokens, or NULL */
+    const bool *rare;              /* [vocabulary] tokens that few passages have; NULL: not known */
     const char *about;             /* sentences that say how it was made */
     const gb_coverage_text *texts; /* [text_count] texts that are shown */
     size_t text_count;             /* texts */

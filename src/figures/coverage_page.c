@@ -7,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char style[] =
-    ":root{--hit:#b7e4c7;--hit-ink:#05331a}\n"
-    "@media (prefers-color-scheme:dark){:root{--hit:#1b5e3a;--hit-ink:#eafff2}}\n"
-    "figure{margin:1em 0;background:#fff;border-radius:6px;overflow-x:auto}\n"
-    "figure svg{display:block;max-width:100%;height:auto;margin:auto}\n"
-    ".tools{position:sticky;top:0;background:Canvas;padding:.6em 0;border-bottom:1px solid "
-    "var(--line);display:none;gap:1.2em;flex-wrap:wrap;align-items:center}\n"
-    ".scripted .tools{display:flex}\n"
-    "article{border:1px solid var(--line);border-radius:6px;padding:.4em 1em;margin:1em 0}\n"
-    "article:focus{outline:3px solid #0072b2}\n"
-    ".models{display:grid;grid-template-columns:repeat(auto-fit,minmax(17em,1fr));gap:1.5em}\n"
-    "h4{margin:.6em 0 .2em}ol{columns:2;margin:.4em 0;padding-left:2em}\n"
-    ".hit{background:var(--hit);color:var(--hit-ink);font-weight:600;border-radius:3px;"
-    "padding:0 .1em}\n"
-    "li:not(.hit){color:var(--dim)}li.hit::after{content:\" \\2713\"}\n"
-    "@media print{.tools{display:none!important}article{break-inside:avoid}"
-    ".hit{outline:1px solid #000}}\n";
-
 static const char script[] =
     "(function(){'use strict';var d=document,all=[].slice.call(d.querySelectorAll('article')),\n"
     "k=d.getElementById('k'),shown=d.getElementById('k-value'),search=d.getElementById('search'),\n"
@@ -206,6 +188,28 @@ uint32_t figures_coverage_listed(const gb_coverage_view *view)
 
 /* ---- the page ---- */
 
+static bool is_rare(const gb_coverage_view *view, uint32_t id)
+{
+    return view->rare && view->rare[id];
+}
+
+/* Class of a token: of a hit, of one that is rare, of both, or `otherwise`. */
+static const char *class_of(const gb_coverage_view *view, uint32_t id, bool hit,
+                            const char *otherwise)
+{
+    bool rare = is_rare(view, id);
+    return hit && rare ? "hit rare" : hit ? "hit" : rare ? "rare" : otherwise;
+}
+
+/* A token in a list: "-er" continues a word. */
+static void token_html(const gb_coverage_view *view, uint32_t id, bool hit, gb_text *out)
+{
+    bool inside = gb_vocab_is_continuation(view->vocab, id);
+    gb_text_printf(out, "<li class=\"%s\">%s", class_of(view, id, hit, "miss"), inside ? "-" : "");
+    gb_page_escaped(out, gb_vocab_token(view->vocab, id) + (inside ? 2 : 0));
+    gb_text_printf(out, "</li>");
+}
+
 static void words_html(const gb_coverage_view *view, const gb_coverage_text *text,
                        const uint32_t *top, gb_text *out)
 {
@@ -215,9 +219,10 @@ static void words_html(const gb_coverage_view *view, const gb_coverage_text *tex
         bool inside = gb_vocab_is_continuation(view->vocab, id);
         if (i && !inside)
             gb_text_append(out, " ", 1);
+        bool hit = rank && rank <= figures_coverage_listed(view);
         gb_text_printf(out, "<span");
-        if (rank && rank <= figures_coverage_listed(view))
-            gb_text_printf(out, " class=\"hit\"");
+        if (hit || is_rare(view, id))
+            gb_text_printf(out, " class=\"%s\"", class_of(view, id, hit, ""));
         if (!gb_vocab_is_special(view->vocab, id))
             gb_text_printf(out, " data-t=\"%u\"", id);
         if (rank)
@@ -232,7 +237,8 @@ static void words_html(const gb_coverage_view *view, const gb_coverage_text *tex
 static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
 {
     const gb_coverage_text *text = &view->texts[index];
-    gb_text_printf(out, "<article id=\"text-%zu\" tabindex=\"0\">\n<h3>", index + 1);
+    gb_text_printf(out, "<article id=\"text-%zu\"%s tabindex=\"0\">\n<h3>", index + 1,
+                   view->rare ? " class=\"graded\"" : "");
     gb_page_escaped(out, text->name);
     gb_text_printf(out, "</h3>\n<div class=\"models\">\n");
     for (size_t m = 0; m < view->model_count; m++) {
@@ -243,11 +249,10 @@ static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
         gb_text_printf(out, "</h4>\n<p class=\"ratio dim\">%u of %u tokens in the top %u</p>\n",
                        hits, all, figures_coverage_listed(view));
         words_html(view, text, text->top[m], out);
-        gb_text_printf(out, "<ol>\n");
+        gb_text_printf(out, "<ol class=\"tokens\">\n");
         for (uint32_t k = 0; k < figures_coverage_listed(view); k++)
-            gb_page_element(out, "li",
-                            figures_coverage_has(view, text, text->top[m][k]) ? "hit" : "miss",
-                            gb_vocab_token(view->vocab, text->top[m][k]));
+            token_html(view, text->top[m][k], figures_coverage_has(view, text, text->top[m][k]),
+                       out);
         gb_text_printf(out, "\n</ol>\n</section>\n");
     }
     gb_text_printf(out, "</div>\n</article>\n");
@@ -256,8 +261,8 @@ static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
 static void numbers_html(const gb_coverage_view *view, gb_text *out)
 {
     static const uint32_t wanted[] = {1, 5, 10, 20, 50, 100, 200, 500};
-    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>model</th>"
-                        "<th class=\"left\">reading</th>");
+    gb_page_wide(out, "shares of tokens by model");
+    gb_text_printf(out, "<table>\n<thead><tr><th>model</th><th class=\"left\">reading</th>");
     for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
         gb_text_printf(out, "<th>k = %u</th>", wanted[i]);
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
@@ -286,9 +291,10 @@ static void variants_html(const gb_coverage_view *view, gb_text *out)
     gb_text_printf(out,
                    "<h2>Ways to project</h2>\n<p>At k = %u, in the reading of the curve: bare "
                    "word embeddings or the full masked-LM head, of the model itself or of the "
-                   "reference. variants.tsv has all.</p>\n<div class=\"wide\"><table>\n<thead>"
-                   "<tr><th>model</th>",
+                   "reference. variants.tsv has all.</p>\n",
                    k);
+    gb_page_wide(out, "ways to project");
+    gb_text_printf(out, "<table>\n<thead><tr><th>model</th>");
     for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++)
         gb_page_element(out, "th", NULL, gb_coverage_variant_name(v));
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
@@ -309,10 +315,15 @@ static void variants_html(const gb_coverage_view *view, gb_text *out)
 
 static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
 {
-    gb_page_begin(out, "Token coverage", style);
-    gb_page_element(out, "h1", NULL, "Token coverage");
-    gb_text_printf(out, "\n");
-    gb_page_element(out, "p", NULL, view->about);
+    gb_page_begin(out, "Token coverage", NULL, "");
+    gb_page_heading(out, "Token coverage");
+    gb_page_element(
+        out, "p", NULL,
+        "A retriever makes one vector of a text, and searches with nothing else. Here that vector "
+        "is turned back into a list of words, the ones that fit it best first: those that the "
+        "text has are what the vector still knows of it. The curve counts them, the texts below "
+        "show which they are.");
+    gb_page_element(out, "p", "dim", view->about);
     gb_text_printf(out, "\n<figure>%s</figure>\n", svg);
     if (view->frequent)
         gb_page_element(
@@ -325,9 +336,15 @@ static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text
     numbers_html(view, out);
     if (view->variants)
         variants_html(view, out);
-    gb_text_printf(out, "<h2>Texts</h2>\n<p>Marked: tokens of the text that a model recovers. The "
-                        "lists are each model's best tokens; those that the text has are marked "
-                        "with a tick.</p>\n");
+    gb_text_printf(out,
+                   "<h2>Texts</h2>\n<p>Marked: tokens of the text that a model recovers%s. "
+                   "The lists below are each model's best tokens, the best one first; those "
+                   "that the text has are marked with a tick, and \"-er\" continues a word."
+                   "</p>\n",
+                   view->rare
+                       ? ", in green the rare ones, which tell this text from others, framed "
+                         "those that many texts have"
+                       : "");
     gb_text_printf(
         out,
         "<div class=\"tools\"><label>Search <input type=\"search\" id=\"search\"></label>\n"

@@ -252,6 +252,7 @@ static bool make_view(gb_coverage_study *s, gb_status *status)
                                  .coverage = (const gb_coverage *const *)s->coverage,
                                  .reading = o->reading,
                                  .frequent = s->frequent,
+                                 .rare = s->rare,
                                  .about = s->about.data};
     if (o->variants)
         s->view.variants = (const gb_coverage *const(*)[GB_COVERAGE_VARIANTS])s->variants;

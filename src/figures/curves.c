@@ -214,9 +214,9 @@ static void table(const curves *c, const numbers *n, gb_text *out)
 
 static void page_of(const curves *c, const char *svg, const char *listing, gb_text *out)
 {
-    gb_page_begin(out, c->title, "");
-    gb_page_element(out, "h1", NULL, c->title);
-    gb_text_printf(out, "%s\n", svg);
+    gb_page_begin(out, c->title, NULL, "");
+    gb_page_heading(out, c->title);
+    gb_text_printf(out, "<figure>%s</figure>\n", svg);
     gb_page_element(
         out, "p", NULL,
         "Means over seeds with 95% t-intervals; dashed: levels to compare with. The paper "

@@ -11,18 +11,6 @@ enum { FRAMES = 72, STRIP = 5, TILT = 20 }; /* of the view that turns; degrees *
 enum { SPACE = 400 };                       /* pixels of the view */
 enum { FIRST = 10 };                        /* candidates listed */
 
-static const char style[] =
-    "figure{margin:1em 0;overflow-x:auto}figure "
-    "svg{display:block;background:#fff;border-radius:6px;"
-    "max-width:100%;height:auto}\n"
-    ".space{display:flex;flex-wrap:wrap;gap:1em}.space figure{margin:0}.space svg{border:1px solid "
-    "var(--line)}\n"
-    "figcaption{font-weight:600}#tools{display:none;gap:1em;align-items:center}\n"
-    ".models{display:grid;grid-template-columns:repeat(auto-fit,minmax(20em,1fr));gap:1.5em}\n"
-    "li.other{color:var(--dim)}li.relevant b{color:#b34700}li.related b{color:#8a6d00}\n"
-    "@media (prefers-color-scheme:dark){li.relevant b{color:#ff9d5c}li.related b{color:#e6c15a}}\n"
-    ".scripted #tools{display:flex}@media print{#tools{display:none!important}}\n";
-
 static const char script[] =
     "(function(){'use strict';var d=document,turn=d.getElementById('turn'),\n"
     "play=d.getElementById('play'),views=[].slice.call(d.querySelectorAll('svg[data-frames]')),\n"
@@ -235,7 +223,8 @@ static bool space_html(const gb_scatter *scatter, gb_arena *arena, gb_text *out,
     gb_text_printf(out, "<figure><figcaption>");
     gb_page_escaped(out, scatter->model);
     gb_text_printf(out,
-                   "</figcaption><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+                   "</figcaption><svg role=\"img\" aria-label=\"three components of the query and "
+                   "its candidates\" viewBox=\"0 0 %d %d\" width=\"%d\" "
                    "height=\"%d\" data-frames=\"",
                    SPACE, SPACE, SPACE, SPACE);
     if (!frames_json(scatter, arena, out, status))
@@ -259,7 +248,8 @@ static bool space_html(const gb_scatter *scatter, gb_arena *arena, gb_text *out,
 /* Mean distance of the query to the relevant ones and to the others. */
 static void numbers_html(const gb_scatter *scatters, size_t count, gb_text *out)
 {
-    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>model</th><th>candidates</th>"
+    gb_page_wide(out, "distances by model");
+    gb_text_printf(out, "<table>\n<thead><tr><th>model</th><th>candidates</th>"
                         "<th>relevant</th><th>best rank of a relevant one</th><th>distance of the "
                         "query to relevant ones</th><th>to the others</th><th>ratio</th>"
                         "<th>KL divergence</th></tr></thead>\n<tbody>\n");
@@ -315,6 +305,27 @@ static void first_html(const gb_scatter *scatters, size_t count, gb_text *out)
     gb_text_printf(out, "</div>\n");
 }
 
+/* All points of a model as a list: what the drawings show to a pointer. */
+static void points_html(const gb_scatter *scatter, gb_text *out)
+{
+    gb_text_printf(out, "<details><summary>All points of ");
+    gb_page_escaped(out, scatter->model);
+    gb_text_printf(out, "</summary>\n");
+    gb_page_wide(out, scatter->model);
+    gb_text_printf(out, "<table>\n<thead><tr><th>rank</th><th class=\"left\">is</th>"
+                        "<th>distance</th><th class=\"left\">text</th></tr></thead>\n<tbody>\n");
+    for (uint32_t i = 0; i < scatter->count; i++) {
+        gb_text_printf(out, "<tr><td>");
+        if (scatter->ranks[i])
+            gb_text_printf(out, "%u", scatter->ranks[i]);
+        gb_text_printf(out, "</td><td class=\"left\">%s</td><td>%.3f</td>",
+                       kind_names[kind_of(scatter, i)], scatter->distances[i]);
+        gb_page_element(out, "td", "left", scatter->texts[i]);
+        gb_text_printf(out, "</tr>\n");
+    }
+    gb_text_printf(out, "</tbody></table></div></details>\n");
+}
+
 static void table_tsv(const gb_scatter *scatters, size_t count, gb_text *out)
 {
     gb_text_printf(out, "model\tid\tkind\trank\tgrade\tdistance\ttsne_x\ttsne_y\tpc1\tpc2\tpc3\n");
@@ -333,19 +344,27 @@ static void table_tsv(const gb_scatter *scatters, size_t count, gb_text *out)
 static bool page(const gb_scatter *scatters, size_t count, const char *about, const char *folder,
                  gb_arena *arena, gb_text *out, gb_status *status)
 {
-    gb_page_begin(out, "A query and its candidates", style);
-    gb_page_element(out, "h1", NULL, "A query and its candidates");
-    gb_page_element(out, "p", NULL, about);
+    gb_page_begin(out, "A query and its candidates", NULL, "");
+    gb_page_heading(out, "A query and its candidates");
+    gb_page_element(out, "p", "dim", about);
+    gb_page_element(
+        out, "p", NULL,
+        "A retriever puts texts into a space and answers a query with the passages that lie next "
+        "to it. Where it works, the relevant ones are near the query and ranked first: the ratio "
+        "below is under 1 where they are nearer than the others. The drawings flatten the space, "
+        "so that near points are near there too, and far ones only roughly where they are.");
     numbers_html(scatters, count, out);
     first_html(scatters, count, out);
-    gb_text_printf(out, "<h2>t-SNE</h2>\n<p>Rest on a point to read it.</p>\n");
+    gb_text_printf(out, "<h2>t-SNE</h2>\n<p>Rest on a point to read it, or open the lists.</p>\n");
+    for (size_t m = 0; m < count; m++)
+        points_html(&scatters[m], out);
     bool ok = planes(scatters, count, true, folder, arena, out, status);
     gb_text_printf(out, "<h2>Principal components</h2>\n");
     ok = ok && planes(scatters, count, false, folder, arena, out, status);
     gb_text_printf(out,
-                   "<h2>Three components, turning</h2>\n<p id=\"tools\"><button id=\"play\">Turn"
+                   "<h2>Three components, turning</h2>\n<p class=\"tools\"><button id=\"play\">Turn"
                    "</button><label>View <input type=\"range\" id=\"turn\" min=\"0\" max=\"%d\" "
-                   "value=\"0\"></label></p>\n<div class=\"space\">\n",
+                   "value=\"0\"></label></p>\n<div class=\"figures\">\n",
                    FRAMES - 1);
     for (size_t m = 0; ok && m < count; m++)
         ok = space_html(&scatters[m], arena, out, status);

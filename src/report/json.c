@@ -195,11 +195,17 @@ static json_t *report_json(const gb_report *report)
         deviations, "recorded_note", report->recorded_note, "times", times_json(report));
 }
 
-bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
+json_t *report_table_json(const gb_report *report)
 {
     json_t *root = report_json(report);
     if (root)
         add_words(report, root);
+    return root;
+}
+
+bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
+{
+    json_t *root = report_table_json(report);
     bool ok = gb_json_print(root, GB_JSON_FILE | GB_JSON_NEWLINE, out, status);
     json_decref(root);
     return ok;

@@ -211,11 +211,14 @@ bool report_site_seen_page(const char *folder, const char *out_dir, bool *writte
         " whether every kind of kernel agrees with float64 on the device, the checks of "
         "<code>bench/gpu-check</code>, the speed of the fastest training, and how the "
         "table's cells compare with the recorded results: the same bits, within the spread "
-        "of the recorded seeds, or beyond it.</p>\n<div class=\"wide\"><table>\n<thead><tr>"
-        "<th class=\"left\">device</th><th class=\"left\">driver</th><th class=\"left\">"
-        "kernels</th><th class=\"left\">are</th><th>checks</th><th>GFLOP/s</th>"
-        "<th class=\"left\">table</th><th>minutes</th><th>equal</th><th>within</th>"
-        "<th>beyond</th><th class=\"left\">source</th><th>date</th></tr></thead>\n<tbody>\n");
+        "of the recorded seeds, or beyond it.</p>\n");
+    gb_page_wide(&out, "devices");
+    gb_text_printf(
+        &out, "<table>\n<thead><tr>"
+              "<th class=\"left\">device</th><th class=\"left\">driver</th><th class=\"left\">"
+              "kernels</th><th class=\"left\">are</th><th>checks</th><th>GFLOP/s</th>"
+              "<th class=\"left\">table</th><th>minutes</th><th>equal</th><th>within</th>"
+              "<th>beyond</th><th class=\"left\">source</th><th>date</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; ok && i < found.gl_pathc; i++) {
         json_t *seen = gb_json_load(found.gl_pathv[i], 0, status);
         ok = seen != NULL;

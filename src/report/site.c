@@ -8,18 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char style[] =
-    "body{max-width:100em}table.main td:first-child{min-width:11em}\n"
-    "table.main td:last-child{white-space:nowrap}\n"
-    "nav{font-size:13px;margin-bottom:1em}figure{margin:1em 0;display:inline-block}\n"
-    "figure img{max-width:100%;height:auto;background:#fff;border-radius:6px}\n"
-    "pre{background:var(--soft);padding:.7em;overflow-x:auto;border-radius:6px;font-size:12px}\n"
-    "code{font-size:12px}details{margin:.5em 0}summary{cursor:pointer}\n"
-    "td.hash{font-family:monospace;font-size:11px;word-break:break-all}\n"
-    ":target{outline:3px solid #0072b2}a{color:#0a64b4}\n"
-    "@media (prefers-color-scheme:dark){a{color:#7fb8ff}}\n"
-    "@media print{details>*{display:block}nav{display:none}}\n";
-
 /* The folder of a figure. */
 typedef struct site_figure {
     const char *folder; /* as given */
@@ -39,9 +27,6 @@ typedef struct site_content {
 /* Pages that a folder of a figure may have. */
 static const char *const figures[] = {"coverage.html", "tsne.html", "figure.html"};
 #define FIGURES (sizeof figures / sizeof *figures)
-
-static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
-enum { VERDICTS = 4 };
 
 double report_json_real_of(const json_t *object, const char *name)
 {
@@ -91,9 +76,14 @@ void report_site_row_slug(const json_t *row, char *slug, size_t size)
 void report_site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
                        const char *table_title)
 {
-    gb_page_begin(out, title, style);
+    char sheet[32];
+    snprintf(sheet, sizeof sheet, "%sstyle.css", up);
+    gb_page_begin(out, title, sheet, "");
     if (*up || table_slug || table_title) {
-        gb_text_printf(out, "<nav><a href=\"%sindex.html\">All tables</a>", up);
+        gb_text_printf(out,
+                       "<nav aria-label=\"where this page is\"><a href=\"%sindex.html\">All "
+                       "tables</a>",
+                       up);
         if (table_slug) {
             gb_text_printf(out, " / <a href=\"%s%s.html\">", up, table_slug);
             gb_page_escaped(out, table_title);
@@ -101,8 +91,7 @@ void report_site_begin(gb_text *out, const char *title, const char *up, const ch
         }
         gb_text_printf(out, "</nav>\n");
     }
-    gb_page_element(out, "h1", NULL, title);
-    gb_text_append(out, "\n", 1);
+    gb_page_heading(out, title);
 }
 
 /* ---- reading ---- */
@@ -251,48 +240,17 @@ static void figure_list(const site_content *content, gb_text *out)
 
 /* ---- the front page ---- */
 
-/* Claims of tables by verdict. */
-static void count_claims(const json_t *root, size_t counts[VERDICTS])
+static void count_cells(const size_t counts[SITE_VERDICTS], gb_text *out)
 {
-    size_t i;
-    json_t *claim;
-    json_array_foreach(json_object_get(root, "claims"), i, claim)
-    {
-        const char *verdict = gb_json_text(claim, "verdict");
-        for (size_t v = 0; v < VERDICTS; v++)
-            counts[v] += !strcmp(verdict, verdicts[v]);
-    }
-}
-
-static void count_cells(const size_t counts[VERDICTS], gb_text *out)
-{
-    static const char *const classes[] = {"supported", "contradicted", "undecided", "dim"};
-    for (size_t v = 0; v < VERDICTS; v++)
-        gb_text_printf(out, "<td class=\"%s\">%zu</td>", counts[v] ? classes[v] : "dim", counts[v]);
-}
-
-static const char *paper_title(const char *paper)
-{
-    static const char *const titles[][2] = {{"qac", "Query-as-context pre-training"},
-                                            {"llm", "Document expansion by a large language model"},
-                                            {"bow", "Bag-of-Word prediction"},
-                                            {"costa", "Contrastive span prediction (COSTA)"}};
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        if (!strcmp(titles[i][0], paper))
-            return titles[i][1];
-    return paper;
-}
-
-static void paper_of(const site_table *table, char paper[32])
-{
-    const char *name = gb_json_text(table->root, "table");
-    snprintf(paper, 32, "%.*s", (int)strcspn(name, "/"), name);
+    for (size_t v = 0; v < SITE_VERDICTS; v++)
+        gb_text_printf(out, "<td class=\"%s\">%zu</td>",
+                       v < 3 && counts[v] ? report_site_verdict_name(v) : "dim", counts[v]);
 }
 
 static void table_line(const site_table *table, gb_text *out)
 {
-    size_t counts[VERDICTS] = {0};
-    count_claims(table->root, counts);
+    size_t counts[SITE_VERDICTS] = {0};
+    report_site_count_claims(table->root, counts);
     gb_text_printf(out, "<tr><td><a href=\"%s.html\">", table->slug);
     gb_page_escaped(out, gb_json_text(table->root, "title"));
     gb_text_printf(out, "</a> <span class=\"dim\">");
@@ -304,43 +262,50 @@ static void table_line(const site_table *table, gb_text *out)
     gb_text_printf(out, "</tr>\n");
 }
 
-/* The tables of the paper that table `first` belongs to, under its sums. */
-static void paper_lines(const site_table *tables, size_t count, size_t first, gb_text *out)
+/* The tables of a paper under its sums. */
+static void paper_lines(const site_table *tables, const size_t *of, size_t count, const char *title,
+                        gb_text *out)
 {
-    char paper[32], other[32];
-    size_t counts[VERDICTS] = {0};
-    paper_of(&tables[first], paper);
-    for (size_t i = 0; i < first; i++) {
-        paper_of(&tables[i], other);
-        if (!strcmp(paper, other))
-            return; /* done with the earlier one */
-    }
-    for (size_t i = first; i < count; i++) {
-        paper_of(&tables[i], other);
-        if (!strcmp(paper, other))
-            count_claims(tables[i].root, counts);
-    }
+    size_t counts[SITE_VERDICTS] = {0};
+    for (size_t i = 0; i < count; i++)
+        report_site_count_claims(tables[of[i]].root, counts);
     gb_text_printf(out, "<tr class=\"group\"><td>");
-    gb_page_escaped(out, paper_title(paper));
+    gb_page_escaped(out, title);
     gb_text_printf(out, "</td>");
     count_cells(counts, out);
     gb_text_printf(out, "</tr>\n");
-    for (size_t i = first; i < count; i++) {
-        paper_of(&tables[i], other);
-        if (!strcmp(paper, other))
-            table_line(&tables[i], out);
-    }
+    for (size_t i = 0; i < count; i++)
+        table_line(&tables[of[i]], out);
+}
+
+static bool table_list(const site_content *content, gb_text *out, gb_status *status)
+{
+    size_t *of = gb_alloc(content->table_count + 1, sizeof *of, status), count;
+    char paper[32];
+    const char *title;
+    if (!of)
+        return false;
+    gb_text_printf(out, "<h2>Tables</h2>\n");
+    gb_page_wide(out, "tables");
+    gb_text_printf(out, "<table>\n<thead><tr><th>table</th>");
+    for (size_t v = 0; v < SITE_VERDICTS; v++)
+        gb_text_printf(out, "<th>%s</th>", report_site_verdict_name(v));
+    gb_text_printf(out, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < content->table_count; i++)
+        if (report_site_paper(content->tables, content->table_count, i, of, &count, &title, paper))
+            paper_lines(content->tables, of, count, title, out);
+    gb_text_printf(out, "</tbody></table></div>\n");
+    free(of);
+    return true;
 }
 
 static bool front_page(const site_content *content, bool devices, const char *out_dir,
                        gb_status *status)
 {
-    const site_table *tables = content->tables;
-    size_t count = content->table_count;
     gb_text out = {0};
-    size_t counts[VERDICTS] = {0};
-    for (size_t i = 0; i < count; i++)
-        count_claims(tables[i].root, counts);
+    size_t counts[SITE_VERDICTS] = {0};
+    for (size_t i = 0; i < content->table_count; i++)
+        report_site_count_claims(content->tables[i].root, counts);
     report_site_begin(&out, "What was reproduced", "", NULL, NULL);
     gb_text_printf(&out,
                    "<p>Claims of the papers: <b class=\"supported\">%zu supported</b>, "
@@ -351,16 +316,11 @@ static bool front_page(const site_content *content, bool devices, const char *ou
                    counts[0], counts[1], counts[2], counts[3]);
     if (devices)
         gb_text_printf(&out, "<p><a href=\"devices.html\">Devices that were seen</a></p>\n");
-    gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>table</th>");
-    for (size_t v = 0; v < VERDICTS; v++)
-        gb_text_printf(&out, "<th>%s</th>", verdicts[v]);
-    gb_text_printf(&out, "</tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < count; i++)
-        paper_lines(tables, count, i, &out);
-    gb_text_printf(&out, "</tbody></table></div>\n");
+    bool ok = report_site_forest(content->tables, content->table_count, &out, status) &&
+              table_list(content, &out, status);
     figure_list(content, &out);
     gb_page_end(&out);
-    bool ok = gb_text_write_in(&out, out_dir, "index.html", status);
+    ok = ok && gb_text_write_in(&out, out_dir, "index.html", status);
     gb_text_free(&out);
     return ok;
 }
@@ -430,9 +390,13 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
         ok = write_table(&all.tables[i], out, status);
     for (size_t i = 0; ok && i < all.figure_count; i++)
         ok = copy_figure(&all.figures[i], out, status);
-    ok = ok && report_site_claims_page(all.tables, all.table_count, out, status) &&
+    gb_text style = {0};
+    gb_text_printf(&style, "%s", gb_page_style());
+    ok = ok && gb_text_write_in(&style, out, "style.css", status) &&
+         report_site_claims_page(all.tables, all.table_count, out, status) &&
          report_site_seen_page(params->seen, out, &devices, status) &&
          front_page(&all, devices, out, status);
+    gb_text_free(&style);
     for (size_t i = 0; i < all.table_count; i++) {
         json_decref(all.tables[i].root);
         gb_store_close(all.tables[i].store);

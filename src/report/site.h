@@ -9,7 +9,7 @@
 typedef struct site_table {
     const char *folder; /* as given */
     json_t *root;       /* its table.json */
-    char slug[96];      /* name in links, unique in the site */
+    char slug[96];      /* name in links, unique in the site; "": a page alone, without links */
     gb_store *store;    /* where its steps are, or NULL */
 } site_table;
 
@@ -40,6 +40,47 @@ double report_site_here(const json_t *here, double scale, double *sd);
 void report_site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
                        const char *table_title);
 
+/* ---- claims ---- */
+
+enum { SITE_VERDICTS = 4 };
+const char *report_site_verdict_name(size_t verdict); /* "supported" ... "not judged" */
+/* Adds the claims of a table.json by verdict. */
+void report_site_count_claims(const json_t *root, size_t counts[SITE_VERDICTS]);
+/* The tables of[0 .. *of_count) of the paper that table `first` belongs to, its title and short
+ * name; false where an earlier table is of the same paper. of: room for `count`. */
+bool report_site_paper(const site_table *tables, size_t count, size_t first, size_t *of,
+                       size_t *of_count, const char **title, char paper[32]);
+/* The front page's claims. */
+bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb_status *status);
+
+/* ---- intervals as drawings ---- */
+
+typedef struct site_bar {
+    double mean, low, high; /* low and high NAN: no interval */
+    double published;       /* NAN: none */
+    double margin;          /* of a claim */
+    double range[2];        /* shown */
+    int digits;             /* of numbers in the text alternative */
+} site_bar;
+/* Mean and interval of a cell, with a stroke at the published value. Nothing without an interval.
+ */
+void report_site_cell_bar(const site_bar *bar, gb_text *out);
+/* Difference and interval of a claim beside zero. */
+void report_site_claim_bar(const site_bar *bar, const char *verdict, gb_text *out);
+/* What stands above claims: numbers of the range. */
+void report_site_axis(const double range[2], gb_text *out);
+void report_site_range(double most, double range[2]); /* round numbers around -most .. most */
+/* Difference and interval of a claim, in points; false, and in the unit of its column, where that
+ * is no share. */
+bool report_site_claim_points(const site_table *table, const json_t *claim, site_bar *bar);
+
+/* ---- pages ---- */
+
+/* The content of a table's page. Links lead to rows and files where the table has a slug. */
+void report_site_table_content(const site_table *table, gb_text *out);
+/* The training curves of all rows of a table. */
+bool report_site_table_curves(const site_table *table, const char *out_dir, gb_text *out,
+                              gb_status *status);
 /* Pages of a table; false after a failure. */
 bool report_site_table_page(const site_table *table, const char *out, gb_status *status);
 /* claims.html: all claims of all tables. */

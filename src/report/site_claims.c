@@ -34,11 +34,13 @@ static void rules(gb_text *out)
         "contradicted</b> where it lies below, <b class=\"undecided\">undecided</b> otherwise and "
         "with fewer than three seeds. Rows that are only quoted, rows at chance and columns at "
         "their ceiling are not compared; the line in grey names them, and rows that did not "
-        "converge.</p>\n<details><summary>Kinds of claims</summary>\n<table><tbody>\n");
+        "converge.</p>\n<details><summary>Kinds of claims</summary>\n");
+    gb_page_wide(out, "kinds of claims");
+    gb_text_printf(out, "<table><tbody>\n");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         gb_text_printf(out, "<tr><td><code>%s</code></td><td class=\"left\">%s</td></tr>\n",
                        kinds[i].starts, kinds[i].says);
-    gb_text_printf(out, "</tbody></table></details>\n");
+    gb_text_printf(out, "</tbody></table></div></details>\n");
 }
 
 static void interval(const json_t *claim, gb_text *out)
@@ -81,7 +83,8 @@ bool report_site_claims_page(const site_table *tables, size_t count, const char 
     gb_text out = {0};
     report_site_begin(&out, "What the papers claim", "", NULL, "");
     rules(&out);
-    gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>claim</th><th class=\"left\">"
+    gb_page_wide(&out, "claims");
+    gb_text_printf(&out, "<table>\n<thead><tr><th>claim</th><th class=\"left\">"
                          "statement</th><th class=\"left\">in the paper</th><th class=\"left\">"
                          "kind</th><th>mean</th><th>95%% interval</th><th>seeds</th>"
                          "<th class=\"left\">verdict</th></tr></thead>\n<tbody>\n");

@@ -1,4 +1,5 @@
-/* Training curves: losses.tsv of a training as a plot. */
+/* Training curves: losses.tsv of a training as a plot, and those of a table together. */
+#include "gabbro/page.h"
 #include "gabbro/plot.h"
 #include "site.h"
 
@@ -122,5 +123,64 @@ bool report_site_curve(const chain_step *step, const char *out, bool *drawn, gb_
     free(to);
     free(folder);
     free(from);
+    return ok;
+}
+
+/* ---- of a table ---- */
+
+/* The curves of a chain that are not there yet. drawn: object whose keys are names of steps. */
+static bool add_curves(const chain *all, const char *label, const char *seed, json_t *drawn,
+                       const char *out_dir, gb_text *out, gb_status *status)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < all->count; i++) {
+        const chain_step *step = &all->steps[i];
+        bool has = false;
+        if (json_object_get(drawn, step->name))
+            continue;
+        ok = report_site_curve(step, out_dir, &has, status) &&
+             (!has || json_object_set_new(drawn, step->name, json_true()) == 0);
+        if (!ok || !has)
+            continue;
+        gb_text_printf(out,
+                       "<figure><img loading=\"lazy\" src=\"curves/%s.svg\" alt=\"losses of %s, "
+                       "%s\"><figcaption>",
+                       step->name, gb_json_text(step->run, "kind"), step->name);
+        gb_page_escaped(out, label);
+        gb_text_printf(out, ", seed %s</figcaption></figure>\n", seed);
+    }
+    return ok;
+}
+
+bool report_site_table_curves(const site_table *table, const char *out_dir, gb_text *out,
+                              gb_status *status)
+{
+    json_t *rows = json_object_get(table->root, "rows"), *row, *drawn = json_object(), *step;
+    gb_text figures = {0};
+    const char *seed;
+    size_t r;
+    bool ok = drawn || gb_fail_memory(status, "drawing curves");
+    json_array_foreach(rows, r, row)
+    {
+        json_object_foreach(json_object_get(row, "steps"), seed, step)
+        {
+            chain all = {0};
+            ok = ok && report_chain_add(&all, table->store, json_string_value(step), status) &&
+                 add_curves(&all, gb_json_text(row, "label"), seed, drawn, out_dir, &figures,
+                            status);
+            report_chain_free(&all);
+            break; /* the other seeds' look alike */
+        }
+    }
+    if (figures.length)
+        gb_text_printf(out,
+                       "<details class=\"part\"><summary>Training curves<small class=\"dim\">%zu "
+                       "trainings of the first seed</small></summary>\n<p>A training that several "
+                       "systems share stands with the first of them.</p>\n<div "
+                       "class=\"figures\">\n%s</div></details>\n",
+                       json_object_size(drawn), figures.data);
+    out->failed = out->failed || figures.failed;
+    gb_text_free(&figures);
+    json_decref(drawn);
     return ok;
 }

@@ -63,7 +63,8 @@ static void values(const site_table *table, const json_t *row, gb_text *out)
 {
     json_t *columns = json_object_get(table->root, "columns"), *column;
     size_t c;
-    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>measure</th><th>published</th>"
+    gb_page_wide(out, "values");
+    gb_text_printf(out, "<table>\n<thead><tr><th>measure</th><th>published</th>"
                         "<th>recorded mean</th><th>deviation</th><th>95%% interval</th><th>seeds"
                         "</th><th class=\"left\">here, by seed</th><th>obtained - published</th>"
                         "</tr></thead>\n<tbody>\n");
@@ -79,7 +80,9 @@ static void pairs(const char *heading, const json_t *object, gb_text *out)
     json_t *value;
     if (!json_object_size(object))
         return;
-    gb_text_printf(out, "<h4>%s</h4>\n<table><tbody>\n", heading);
+    gb_text_printf(out, "<h4>%s</h4>\n", heading);
+    gb_page_wide(out, heading);
+    gb_text_printf(out, "<table><tbody>\n");
     json_object_foreach((json_t *)object, name, value)
     {
         char *text = json_is_string(value)
@@ -92,14 +95,16 @@ static void pairs(const char *heading, const json_t *object, gb_text *out)
         gb_text_printf(out, "</tr>\n");
         free(text);
     }
-    gb_text_printf(out, "</tbody></table>\n");
+    gb_text_printf(out, "</tbody></table></div>\n");
 }
 
 static void outputs(const json_t *run, gb_text *out)
 {
     const char *name;
     json_t *one;
-    gb_text_printf(out, "<h4>Outputs</h4>\n<table><thead><tr><th>file</th><th>bytes</th>"
+    gb_text_printf(out, "<h4>Outputs</h4>\n");
+    gb_page_wide(out, "Outputs");
+    gb_text_printf(out, "<table><thead><tr><th>file</th><th>bytes</th>"
                         "<th class=\"left\">SHA-256</th></tr></thead><tbody>\n");
     json_object_foreach(json_object_get(run, "outputs"), name, one)
     {
@@ -110,7 +115,7 @@ static void outputs(const json_t *run, gb_text *out)
         gb_page_element(out, "td", "left hash", gb_json_text(one, "sha256"));
         gb_text_printf(out, "</tr>\n");
     }
-    gb_text_printf(out, "</tbody></table>\n");
+    gb_text_printf(out, "</tbody></table></div>\n");
 }
 
 static void step_details(const chain_step *step, gb_text *out)
@@ -127,6 +132,7 @@ static void step_details(const chain_step *step, gb_text *out)
     gb_page_escaped(out, gb_json_text(times, "finished"));
     gb_text_printf(out, "</span></summary>\n");
     const char *const names[] = {"device", "kernels", "program"};
+    gb_page_wide(out, "where it was made");
     gb_text_printf(out, "<table><tbody>\n");
     for (size_t i = 0; i < 3; i++) {
         if (!*gb_json_text(run, names[i]))
@@ -135,7 +141,7 @@ static void step_details(const chain_step *step, gb_text *out)
         gb_page_element(out, "td", i == 1 ? "left hash" : "left", gb_json_text(run, names[i]));
         gb_text_printf(out, "</tr>\n");
     }
-    gb_text_printf(out, "</tbody></table>\n");
+    gb_text_printf(out, "</tbody></table></div>\n");
     pairs("Settings", json_object_get(run, "settings"), out);
     pairs("Inputs", json_object_get(run, "inputs"), out);
     pairs("Facts", json_object_get(run, "facts"), out);

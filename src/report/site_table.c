@@ -1,6 +1,6 @@
 /* The page of a table: its cells, claims with a plot, deviations, files. */
-#include "gabbro/plot.h"
 #include "gabbro/page.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
@@ -40,89 +40,150 @@ static void intro(const site_table *table, gb_text *out)
         gb_text_printf(&line, " No recorded results: %s.", gb_json_text(root, "recorded_note"));
     gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     gb_text_free(&line);
-    gb_text_printf(out, "\n<p>Every value leads to how it was made.");
+    gb_text_printf(out, "\n<p>%s", *table->slug ? "Every value leads to how it was made. " : "");
     if (!is_own(table))
         gb_text_printf(out,
-                       " Published: as the paper prints it. Recorded: mean ± deviation over the "
-                       "seeds that ship with the project, below it the 95%% interval of the "
-                       "mean. Here: this run.");
+                       "Published: as the paper prints it. Recorded: mean ± deviation over the "
+                       "seeds that ship with the project; the bar is the 95%% interval of the "
+                       "mean, on one scale for each column. Here: this run.");
     gb_text_printf(out, "</p>\n");
+}
+
+/* ---- cells ---- */
+
+/* Where a value comes from: each is a line of its row. */
+typedef enum source { PUBLISHED, RECORDED, HERE, SOURCES } source;
+static const char *const source_names[SOURCES] = {"published", "recorded", "here"};
+
+static const json_t *cell_of(const site_table *table, const json_t *row, size_t column)
+{
+    return json_object_get(json_object_get(row, "cells"),
+                           gb_json_text(column_at(table, column), "column"));
+}
+
+/* Whether a row has a value of a source in any column. */
+static bool has_source(const site_table *table, const json_t *row, source from)
+{
+    if (is_own(table) && from != HERE)
+        return false;
+    for (size_t c = 0; c < column_count(table); c++)
+        if (json_object_get(cell_of(table, row, c), source_names[from]))
+            return true;
+    return false;
+}
+
+/* What the bars of a column show: all its recorded means, and a bit on either side. */
+static void column_range(const site_table *table, size_t column, double range[2])
+{
+    json_t *row;
+    size_t i;
+    range[0] = INFINITY;
+    range[1] = -INFINITY;
+    json_array_foreach(json_object_get(table->root, "rows"), i, row)
+    {
+        double mean =
+            report_json_real_of(json_object_get(cell_of(table, row, column), "recorded"), "mean");
+        range[0] = fmin(range[0], mean);
+        range[1] = fmax(range[1], mean);
+    }
+    double beside = .15 * (range[1] - range[0]);
+    beside = beside > 0 ? beside : .1 * fabs(range[1]) + 1e-9;
+    range[0] -= beside;
+    range[1] += beside;
 }
 
 static void head(const site_table *table, gb_text *out)
 {
-    bool own = is_own(table);
-    gb_text_printf(
-        out,
-        "<div class=\"wide\"><table class=\"main\">\n<thead><tr><th rowspan=\"2\">system</th>");
+    gb_page_wide(out, "results by system and measure");
+    gb_text_printf(out, "<table class=\"results\">\n<thead><tr><th>system</th>");
+    if (!is_own(table))
+        gb_text_printf(out, "<th class=\"left\"><span class=\"unseen\">source</span></th>");
     for (size_t c = 0; c < column_count(table); c++) {
-        gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
+        gb_text_printf(out, "<th scope=\"col\" title=\"");
         gb_page_escaped(out, gb_json_text(column_at(table, c), "label"));
         gb_text_printf(out, "\">");
         gb_page_escaped(out, gb_json_text(column_at(table, c), "header"));
         gb_text_printf(out, "</th>");
     }
-    gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
-    for (size_t c = 0; c < column_count(table); c++)
-        gb_text_printf(out, own ? "<th class=\"first\">here</th>"
-                                : "<th class=\"first published\">published</th><th>recorded</th>"
-                                  "<th>here</th>");
-    gb_text_printf(out, "</tr></thead>\n<tbody>\n");
+    gb_text_printf(out, "</tr></thead>\n");
 }
 
-static void recorded_cell(const json_t *recorded, int digits, const char *link, gb_text *out)
+static void published_cell(const json_t *one, int digits, gb_text *out)
 {
-    double sd = report_json_real_of(recorded, "sd"), low = report_json_real_of(recorded, "low");
+    double published = report_json_real_of(one, "published");
+    gb_text_printf(out, "<td class=\"published\" title=\"");
+    gb_page_escaped(out, gb_json_text(one, "note"));
+    gb_text_printf(out, "\">");
+    if (!isnan(published))
+        gb_text_printf(out, "%.*f%s", digits, published,
+                       report_word_in(gb_json_text(one, "marks"), "dagger") ? "†" : "");
+    gb_text_printf(out, "</td>");
+}
+
+/* mark: what stands behind the mean. */
+static void mean_and_sd(double mean, double sd, int digits, const char *link, const char *mark,
+                        gb_text *out)
+{
+    gb_text_printf(out, "%s%.*f%s%s", link, digits, mean, *link ? "</a>" : "", mark);
+    if (!isnan(sd))
+        gb_text_printf(out, " <span class=\"sd\">± %.*f</span>", digits, sd);
+}
+
+static void recorded_cell(const json_t *one, const double range[2], int digits, const char *link,
+                          gb_text *out)
+{
+    const json_t *recorded = json_object_get(one, "recorded");
     gb_text_printf(out, "<td>");
     if (recorded) {
-        gb_text_printf(out, "%s%.*f", link, digits, report_json_real_of(recorded, "mean"));
-        if (!isnan(sd))
-            gb_text_printf(out, " ± %.*f", digits, sd);
-        gb_text_printf(out, "%s", *link ? "</a>" : "");
-        if (!isnan(low))
-            gb_text_printf(out, "<br><span class=\"dim\">%.*f to %.*f</span>", digits, low, digits,
-                           report_json_real_of(recorded, "high"));
+        site_bar bar = {.mean = report_json_real_of(recorded, "mean"),
+                        .low = report_json_real_of(recorded, "low"),
+                        .high = report_json_real_of(recorded, "high"),
+                        .published = report_json_real_of(one, "published"),
+                        .range = {range[0], range[1]},
+                        .digits = digits};
+        mean_and_sd(bar.mean, report_json_real_of(recorded, "sd"), digits, link, "", out);
+        report_site_cell_bar(&bar, out);
     }
     gb_text_printf(out, "</td>");
 }
 
-static void cell(const site_table *table, const json_t *row, size_t index, gb_text *out)
+static void here_cell(const json_t *one, double scale, int digits, const char *link, gb_text *out)
 {
-    static const char *const marks[][2] = {{"equal", " ="}, {"within", " ~"}, {"beyond", " !"}};
-    const json_t *column = column_at(table, index);
-    const json_t *one =
-        json_object_get(json_object_get(row, "cells"), gb_json_text(column, "column"));
-    const json_t *here = json_object_get(one, "here");
-    int digits = (int)json_integer_value(json_object_get(column, "decimals"));
-    double published = report_json_real_of(one, "published"),
-           scale = report_json_real_of(column, "scale");
-    char link[256] = "", slug[96];
-    report_site_row_slug(row, slug, sizeof slug);
-    if (*slug)
-        snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
-    if (!is_own(table)) {
-        gb_text_printf(out, "<td class=\"first published\" title=\"");
-        gb_page_escaped(out, gb_json_text(one, "note"));
-        gb_text_printf(out, "\">");
-        if (!isnan(published))
-            gb_text_printf(out, "%.*f", digits, published);
-        gb_text_printf(out, "</td>");
-        recorded_cell(json_object_get(one, "recorded"), digits, link, out);
-    }
-    gb_text_printf(out, "<td class=\"%s\">", is_own(table) ? "first here" : "here");
-    double sd, mean = report_site_here(here, scale, &sd);
+    static const char *const marks[][2] = {
+        {"equal", "<sup>=</sup>"}, {"within", "<sup>~</sup>"}, {"beyond", "<sup>!</sup>"}};
+    double sd, mean = report_site_here(json_object_get(one, "here"), scale, &sd);
+    gb_text_printf(out, "<td class=\"here\">");
     if (!isnan(mean)) {
-        gb_text_printf(out, "%s%.*f", link, digits, mean);
-        if (!isnan(sd))
-            gb_text_printf(out, " ± %.*f", digits, sd);
-        gb_text_printf(out, "%s", *link ? "</a>" : "");
+        const char *mark = "";
         for (size_t i = 0; i < 3; i++)
             if (!strcmp(gb_json_text(one, "against_recorded"), marks[i][0]))
-                gb_text_printf(out, "%s", marks[i][1]);
+                mark = marks[i][1];
+        mean_and_sd(mean, sd, digits, link, mark, out);
     }
     if (*gb_json_text(one, "verdict"))
         gb_text_printf(out, " %s", gb_json_text(one, "verdict"));
     gb_text_printf(out, "</td>");
+}
+
+static void cell(const site_table *table, const json_t *row, size_t index, source from,
+                 gb_text *out)
+{
+    const json_t *column = column_at(table, index), *one = cell_of(table, row, index);
+    int digits = (int)json_integer_value(json_object_get(column, "decimals"));
+    char link[256] = "", slug[96] = "";
+    double range[2];
+    if (*table->slug)
+        report_site_row_slug(row, slug, sizeof slug);
+    if (*slug)
+        snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
+    if (from == PUBLISHED) {
+        published_cell(one, digits, out);
+    } else if (from == RECORDED) {
+        column_range(table, index, range);
+        recorded_cell(one, range, digits, link, out);
+    } else {
+        here_cell(one, report_json_real_of(column, "scale"), digits, link, out);
+    }
 }
 
 static const char *verdict_class(const char *verdict)
@@ -148,15 +209,16 @@ static void row_verdicts(const site_table *table, const json_t *row, gb_text *ou
     bool any = false;
     json_array_foreach(json_object_get(table->root, "claims"), i, claim)
     {
-        if (!is_left(claim, gb_json_text(row, "published_row")))
+        if (is_own(table) || !is_left(claim, gb_json_text(row, "published_row")))
             continue;
         const char *verdict = gb_json_text(claim, "verdict");
-        gb_text_printf(out, "%s<a class=\"%s\" href=\"#claim-%zu\">", any ? "<br>" : "",
-                       verdict_class(verdict), i);
+        gb_text_printf(out, "%s<a class=\"%s\" href=\"#claim-%zu\">",
+                       any ? "" : "<div class=\"claims\">", verdict_class(verdict), i);
         gb_page_escaped(out, gb_json_text(claim, "claim"));
         gb_text_printf(out, " %s</a>", verdict);
         any = true;
     }
+    gb_text_printf(out, "%s", any ? "</div>" : "");
 }
 
 /* How many of this run's seeds did not converge, if any. */
@@ -171,6 +233,83 @@ static void unconverged(const json_t *row, gb_text *out)
                        json_object_size(all));
 }
 
+/* The system of a row, over all its lines. */
+static void system_cell(const site_table *table, const json_t *row, size_t lines, gb_text *out)
+{
+    char slug[96] = "";
+    if (*table->slug)
+        report_site_row_slug(row, slug, sizeof slug);
+    gb_text_printf(out, "<th class=\"system\" scope=\"rowgroup\" rowspan=\"%zu\">", lines);
+    if (*slug)
+        gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
+    gb_page_escaped(out, gb_json_text(row, "label"));
+    gb_text_printf(out, "%s", *slug ? "</a>" : "");
+    if (*gb_json_text(row, "note")) {
+        gb_text_printf(out, " <span class=\"undecided\">(");
+        gb_page_escaped(out, gb_json_text(row, "note"));
+        gb_text_printf(out, ")</span>");
+    } else {
+        unconverged(row, out);
+    }
+    row_verdicts(table, row, out);
+    gb_text_printf(out, "</th>");
+}
+
+/* A line for each source that the row has a value of. */
+static void row_lines(const site_table *table, const json_t *row, gb_text *out)
+{
+    source sources[SOURCES];
+    size_t lines = 0;
+    for (int from = 0; from < SOURCES; from++)
+        if (has_source(table, row, (source)from))
+            sources[lines++] = (source)from;
+    if (!lines)
+        sources[lines++] = is_own(table) ? HERE : PUBLISHED;
+    gb_text_printf(out, "<tbody>\n");
+    for (size_t i = 0; i < lines; i++) {
+        gb_text_printf(out, "<tr%s>", i + 1 == lines ? " class=\"last\"" : "");
+        if (i == 0)
+            system_cell(table, row, lines, out);
+        if (!is_own(table))
+            gb_text_printf(out, "<th class=\"source left dim\" scope=\"row\">%s</th>",
+                           source_names[sources[i]]);
+        for (size_t c = 0; c < column_count(table); c++)
+            cell(table, row, c, sources[i], out);
+        gb_text_printf(out, "</tr>\n");
+    }
+    gb_text_printf(out, "</tbody>\n");
+}
+
+/* In words what the head of the table and its published values say to a pointer that rests. */
+static void legend(const site_table *table, gb_text *out)
+{
+    json_t *rows = json_object_get(table->root, "rows"), *row;
+    size_t r;
+    gb_text_printf(out, "<details><summary>Columns%s</summary>\n<ul>\n",
+                   is_own(table) ? "" : ", and notes on published values");
+    for (size_t c = 0; c < column_count(table); c++) {
+        gb_text_printf(out, "<li><b>");
+        gb_page_escaped(out, gb_json_text(column_at(table, c), "header"));
+        gb_text_printf(out, "</b>: ");
+        gb_page_escaped(out, gb_json_text(column_at(table, c), "label"));
+        gb_text_printf(out, "</li>\n");
+    }
+    json_array_foreach(rows, r, row) for (size_t c = 0; c < column_count(table); c++)
+    {
+        const char *note = gb_json_text(cell_of(table, row, c), "note");
+        if (!*note)
+            continue;
+        gb_text_printf(out, "<li>");
+        gb_page_escaped(out, gb_json_text(row, "label"));
+        gb_text_printf(out, ", ");
+        gb_page_escaped(out, gb_json_text(column_at(table, c), "header"));
+        gb_text_printf(out, ": ");
+        gb_page_escaped(out, note);
+        gb_text_printf(out, "</li>\n");
+    }
+    gb_text_printf(out, "</ul></details>\n");
+}
+
 static void rows(const site_table *table, gb_text *out)
 {
     size_t i;
@@ -180,28 +319,16 @@ static void rows(const site_table *table, gb_text *out)
     json_array_foreach(json_object_get(table->root, "rows"), i, row)
     {
         if (strcmp(group, gb_json_text(row, "group"))) {
-            gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
-                           column_count(table) * (is_own(table) ? 1 : 3) + 2);
+            gb_text_printf(out, "<tbody><tr class=\"group\"><td colspan=\"%zu\">",
+                           column_count(table) + (is_own(table) ? 1 : 2));
             gb_page_escaped(out, gb_json_text(row, "group"));
-            gb_text_printf(out, "</td></tr>\n");
+            gb_text_printf(out, "</td></tr></tbody>\n");
         }
         group = gb_json_text(row, "group");
-        char slug[96];
-        report_site_row_slug(row, slug, sizeof slug);
-        gb_text_printf(out, "<tr><td>");
-        if (*slug)
-            gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
-        gb_page_escaped(out, gb_json_text(row, "label"));
-        gb_text_printf(out, "%s", *slug ? "</a>" : "");
-        unconverged(row, out);
-        gb_text_printf(out, "</td>");
-        for (size_t c = 0; c < column_count(table); c++)
-            cell(table, row, c, out);
-        gb_text_printf(out, "<td class=\"first left\">");
-        row_verdicts(table, row, out);
-        gb_text_printf(out, "</td></tr>\n");
+        row_lines(table, row, out);
     }
-    gb_text_printf(out, "</tbody></table></div>\n");
+    gb_text_printf(out, "</table></div>\n");
+    legend(table, out);
 }
 
 /* ---- claims ---- */
@@ -236,7 +363,23 @@ void report_site_verdict(const json_t *claim, gb_text *out)
     }
 }
 
-static void claim_line(const json_t *claim, size_t index, gb_text *out)
+/* The interval of a claim beside the others of its table. */
+static void claim_bar(const site_table *table, const json_t *claim, const double range[2],
+                      gb_text *out)
+{
+    site_bar bar;
+    bool points = report_site_claim_points(table, claim, &bar);
+    if (isnan(bar.mean) || !strcmp(gb_json_text(claim, "verdict"), "not judged"))
+        return;
+    if (points)
+        memcpy(bar.range, range, sizeof bar.range);
+    else
+        report_site_range(fmax(fabs(bar.mean), fmax(-bar.low, bar.high)), bar.range);
+    report_site_claim_bar(&bar, gb_json_text(claim, "verdict"), out);
+}
+
+static void claim_row(const site_table *table, const json_t *claim, size_t index,
+                      const double range[2], gb_text *out)
 {
     double p = report_json_real_of(json_object_get(claim, "over_queries"), "p");
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
@@ -249,6 +392,8 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
     if (!isnan(report_json_real_of(claim, "low")))
         gb_text_printf(out, "%+.2f to %+.2f", report_json_real_of(claim, "low"),
                        report_json_real_of(claim, "high"));
+    gb_text_printf(out, "</td><td class=\"bars\">");
+    claim_bar(table, claim, range, out);
     gb_text_printf(out, "</td><td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
     report_site_verdict(claim, out);
@@ -258,76 +403,29 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
     gb_text_printf(out, "</td></tr>\n");
 }
 
-/* Mean differences with their intervals; what lies above zero is as claimed. */
-static bool claims_plot(const site_table *table, gb_text *out, gb_status *status)
-{
-    static const char *const verdicts[] = {"supported", "contradicted", "undecided"};
-    static const int colors[] = {2, 1, 0};
-    static const gb_mark marks[] = {GB_MARK_CIRCLE, GB_MARK_TRIANGLE, GB_MARK_SQUARE};
-    json_t *claims = json_object_get(table->root, "claims"), *claim;
-    size_t count = json_array_size(claims), i, drawn = 0;
-    double *values = gb_alloc(count * 12, sizeof *values, status);
-    const char **names = gb_alloc(count * 3, sizeof *names, status);
-    gb_series series[3];
-    bool ok = values && names;
-    for (size_t v = 0; ok && v < 3; v++) {
-        double *at = values + v * 4 * count;
-        gb_series *one = &series[drawn];
-        *one = (gb_series){.label = verdicts[v],
-                           .x = at,
-                           .y = at + count,
-                           .low = at + 2 * count,
-                           .high = at + 3 * count,
-                           .names = names + v * count,
-                           .mark = marks[v],
-                           .color = colors[v]};
-        json_array_foreach(claims, i, claim)
-        {
-            if (strcmp(gb_json_text(claim, "verdict"), verdicts[v]) ||
-                isnan(report_json_real_of(claim, "mean")))
-                continue;
-            size_t n = one->count++;
-            at[n] = (double)i + 1;
-            at[count + n] = report_json_real_of(claim, "mean");
-            at[2 * count + n] = report_json_real_of(claim, "low");
-            at[3 * count + n] = report_json_real_of(claim, "high");
-            names[v * count + n] = gb_json_text(claim, "statement");
-        }
-        drawn += one->count > 0;
-    }
-    gb_baseline zero = {"no difference", 0, GB_PLOT_GREY};
-    gb_plot plot = {.title = "Claims: mean difference over seeds with its 95% interval",
-                    .x_label = "claim, in the order below",
-                    .y_label = "difference as claimed",
-                    .series = series,
-                    .series_count = drawn,
-                    .baselines = &zero,
-                    .baseline_count = 1,
-                    .x = {0, (double)count + 1}};
-    gb_figure figure = {.plots = &plot, .count = 1, .width = 720};
-    if (ok && drawn) {
-        gb_text_printf(out, "<figure style=\"background:#fff\">");
-        ok = gb_figure_svg(&figure, "claims", out, status);
-        gb_text_printf(out, "</figure>\n");
-    }
-    free(values);
-    free(names);
-    return ok;
-}
-
-static bool claims(const site_table *table, gb_text *out, gb_status *status)
+static void claims(const site_table *table, gb_text *out)
 {
     json_t *all = json_object_get(table->root, "claims"), *claim;
+    double range[2], most = 2;
     size_t i;
     if (is_own(table) || !json_array_size(all))
-        return true;
+        return;
+    json_array_foreach(all, i, claim)
+    {
+        site_bar bar;
+        if (report_site_claim_points(table, claim, &bar))
+            most = fmax(most, 1.1 * fabs(bar.mean));
+    }
+    report_site_range(most, range);
     gb_text_printf(out, "<h2>Claims</h2>\n");
-    bool ok = claims_plot(table, out, status);
-    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>claim</th><th class=\"left\">"
-                        "statement</th><th>paper</th><th>mean</th><th>95%% interval</th>"
-                        "<th>seeds</th><th class=\"left\">verdict</th><th>p over queries</th></tr>"
-                        "</thead>\n<tbody>\n");
-    json_array_foreach(all, i, claim) claim_line(claim, i, out);
+    gb_page_wide(out, "claims");
+    gb_text_printf(out, "<table>\n<thead><tr><th>claim</th><th class=\"left\">statement</th>"
+                        "<th>paper</th><th>mean</th><th>95%% interval</th><th class=\"bars\">"
+                        "<span class=\"unseen\">in points</span>");
+    report_site_axis(range, out);
+    gb_text_printf(out, "</th><th>seeds</th><th class=\"left\">verdict</th>"
+                        "<th>p over queries</th></tr></thead>\n<tbody>\n");
+    json_array_foreach(all, i, claim) claim_row(table, claim, i, range, out);
     gb_text_printf(
         out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences "
              "by the one that decides: supported when its 95%% interval lies above zero (above "
@@ -335,8 +433,8 @@ static bool claims(const site_table *table, gb_text *out, gb_status *status)
              "falls&rdquo; or &ldquo;the same&rdquo;), contradicted below, undecided when neither "
              "or there are fewer than three seeds. Rows at chance and columns at their ceiling are "
              "not compared. p is a paired t-test over "
-             "the queries of one seed; it decides nothing.</p>\n");
-    return ok;
+             "the queries of one seed; it decides nothing. Bars are in points, an arrow where they "
+             "go on beyond the scale.</p>\n");
 }
 
 static void deviations(const site_table *table, gb_text *out)
@@ -346,7 +444,9 @@ static void deviations(const site_table *table, gb_text *out)
     size_t i;
     if (!json_array_size(all))
         return;
-    gb_text_printf(out, "<h2>Deviations from the paper</h2>\n<div class=\"wide\"><table>\n<thead>"
+    gb_text_printf(out, "<h2>Deviations from the paper</h2>\n");
+    gb_page_wide(out, "deviations");
+    gb_text_printf(out, "<table>\n<thead>"
                         "<tr><th></th><th class=\"left\"></th><th class=\"left\">paper</th>"
                         "<th class=\"left\">here</th><th class=\"left\">why</th></tr></thead>\n"
                         "<tbody>\n");
@@ -382,17 +482,23 @@ static bool files(const site_table *table, const char *out_dir, gb_text *out, gb
     return ok;
 }
 
+void report_site_table_content(const site_table *table, gb_text *out)
+{
+    intro(table, out);
+    rows(table, out);
+    claims(table, out);
+    deviations(table, out);
+}
+
 bool report_site_table_page(const site_table *table, const char *out_dir, gb_status *status)
 {
     gb_text out = {0};
     char name[112];
     snprintf(name, sizeof name, "%s.html", table->slug);
     report_site_begin(&out, gb_json_text(table->root, "title"), "", NULL, "");
-    intro(table, &out);
-    rows(table, &out);
-    bool ok = claims(table, &out, status);
-    deviations(table, &out);
-    ok = ok && files(table, out_dir, &out, status);
+    report_site_table_content(table, &out);
+    bool ok = report_site_table_curves(table, out_dir, &out, status) &&
+              files(table, out_dir, &out, status);
     gb_page_end(&out);
     ok = ok && gb_text_write_in(&out, out_dir, name, status);
     gb_text_free(&out);

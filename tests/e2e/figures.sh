@@ -161,7 +161,7 @@ said "keys go from text to text" "text-2" "$(browse "$kept/coverage.html" "$use
 key('j');key('j');key('j');key('k');say(d.activeElement.id);")"
 said "keys change the number of tokens" "21" "$(browse "$kept/coverage.html" "$use
 key('+');key('+');key('-');say(k.value);")"
-said "points of the curve tell their values" "60" \
+said "points of the curve tell their values" "90" \
     "$(browse "$kept/coverage.html" "say(document.querySelectorAll('figure circle title').length);")"
 said "each view puts every point in its place" "0 0" \
     "$(browse "$kept_map/tsne.html" "var turn=document.getElementById('turn');
@@ -173,5 +173,5 @@ wrong+=x.getAttribute('transform')!=='translate('+at[2*i]+' '+at[2*i+1]+')';});}
 say(misplaced(0)+' '+misplaced(18));")"
 said "the query is the star above all" "query" \
     "$(browse "$kept_map/tsne.html" "var last=document.querySelector('svg[data-frames]').lastElementChild;
-say(last.dataset.p==='0'?last.textContent.replace(/.*, /,''):'none');")"
+say(last.dataset.p==='0'?last.textContent.replace(/ .*/,''):'none');")"
 checks_end

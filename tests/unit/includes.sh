@@ -33,7 +33,7 @@ breaches()
                 breach("module " module " comes before " other ", yet includes " name)
         } else if (own && split(name, part, "/") > 1 && part[1] in place) {
             if (part[1] != module) breach(name " is private to module " part[1])
-        } else if (own && system("test -f " folder "/" name) && name !~ /^(shader_config|[a-z]+\.txt)\.h$/)
+        } else if (own && system("test -f " folder "/" name) && name !~ /^(shader_config|[a-z]+\.(txt|css))\.h$/)
             breach(name " is not in " folder)
         else if (own && name ~ /\.\./) breach(name " leaves its folder")
     }')

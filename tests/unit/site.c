@@ -171,18 +171,20 @@ Test(site, every_link_resolves)
 {
     static const char *const folders[] = {"in", "fig", "in"}; /* the same table twice */
     write_site(folders, 3);
-    /* Front: the claims, two tables and a figure. */
-    cr_expect_eq(check_links("index.html"), 4);
+    /* Every page: its stylesheet, and past what is above its content. */
+    enum { ALL = 2 };
+    /* Front: the claims, twice two that are drawn, why others are not, two tables and a figure. */
+    cr_expect_eq(check_links("index.html"), ALL + 9);
     /* Home, and three claims of each table. */
-    cr_expect_eq(check_links("claims.html"), 7);
+    cr_expect_eq(check_links("claims.html"), ALL + 7);
     cr_expect(gb_file_exists("site/figures/fig/curve.svg"));
     static const char *const tables[] = {"qac-table1.mini.html", "qac-table1.mini-2.html"};
     for (size_t i = 0; i < 2; i++)
-        /* Home, row, two values, a claim, three files. */
-        cr_expect_geq(check_links(tables[i]), 7, "%s", tables[i]);
+        /* Home, row, two values, a claim, a curve, three files. */
+        cr_expect_geq(check_links(tables[i]), ALL + 8, "%s", tables[i]);
     /* Home, table, curve. */
-    cr_expect_eq(check_links("qac-table1.mini/span-r1.html"), 3);
-    cr_expect_eq(check_links("qac-table1.mini-2/span-r1.html"), 3);
+    cr_expect_eq(check_links("qac-table1.mini/span-r1.html"), ALL + 3);
+    cr_expect_eq(check_links("qac-table1.mini-2/span-r1.html"), ALL + 3);
     char *curve = gb_path_join(NULL, "site/curves", trained), svg[200];
     snprintf(svg, sizeof svg, "%s.svg", curve);
     char *text = gb_read_file(svg, NULL, NULL);
@@ -200,7 +202,7 @@ Test(site, figures_of_one_name)
     put("other/fig/coverage.html", "<html><title>Others</title></html>");
     static const char *const folders[] = {"fig", "other/fig"};
     write_site(folders, 2);
-    cr_expect_eq(check_links("index.html"), 3);
+    cr_expect_eq(check_links("index.html"), 5);
     char *first = read_page("figures/fig/coverage.html");
     char *second = read_page("figures/fig-2/coverage.html");
     cr_expect(strstr(first, "Tokens") && strstr(second, "Others"));
@@ -217,6 +219,18 @@ Test(site, front_page_counts)
               strstr(text, "1 undecided</b>") &&
               strstr(text, "1 not judged (<a href=\"claims.html\">"));
     cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
+    /* A claim that was judged is drawn, one that was not is counted: 0 lies in the middle of -4 to
+     * 4, 2 at three quarters, and the margin of 1 left of 0. */
+    cr_expect(strstr(text, "<li><span class=\"says\"><a href=\"qac-table1.mini.html#claim-0\">x-1"
+                           "</a> a &gt; b</span>"));
+    cr_expect(strstr(text, "<svg class=\"forest supported\" role=\"img\" aria-label=\"supported, "
+                           "difference +2.00, 95% interval +1.00 to +3.00\"><line class=\"zero\" "
+                           "x1=\"50.0%\" x2=\"50.0%\" y1=\"0\" y2=\"22\"/><line class=\"grid\" "
+                           "x1=\"37.5%\" x2=\"37.5%\" y1=\"0\" y2=\"22\"/><line x1=\"62.5%\" "
+                           "x2=\"87.5%\" y1=\"11\" y2=\"11\"/><svg x=\"75.0%\""));
+    cr_expect(strstr(text, "aria-label=\"undecided, difference +1.00\">"));
+    cr_expect_not(strstr(text, "#claim-2"));
+    cr_expect(strstr(text, "1 claim of this paper is not judged, and not drawn"));
     cr_expect(strstr(text, ">One &amp; only</a>"));
     cr_expect(strstr(text, "<a href=\"figures/fig/coverage.html\">Tokens &amp; co</a>"));
     free(text);
@@ -236,7 +250,7 @@ Test(site, devices_page)
         "\"beyond\": 5}, \"built\": {\"source\": \"abc\"}, \"date\": \"2026-01-02T03:04:05Z\", "
         "\"gpu_check\": {\"checks\": [{\"status\": 0}, {\"status\": 77}, {\"status\": 1}]}}");
     cr_assert(gb_site_write(&params, "site", &status), "%s: %s", status.where, status.what);
-    cr_expect_eq(check_links("devices.html"), 1);
+    cr_expect_eq(check_links("devices.html"), 3);
     char *text = read_page("devices.html"), *front = read_page("index.html");
     cr_expect(strstr(text, "<tr><td class=\"left\">Card &lt;1&gt;</td><td class=\"left\">D 2</td>"
                            "<td class=\"left\">scalar</td><td class=\"left contradicted\">wrong"
@@ -277,17 +291,24 @@ Test(site, table_page)
     write_site(folders, 1);
     char *text = read_page("qac-table1.mini.html");
     static const char *const wanted[] = {
-        "<tr><td>Old &lt;1&gt;</td><td class=\"first published\" title=\"\">38.2</td>",
-        ">31.0 ± 2.0</a><br><span class=\"dim\">29.0 to 33.0</span>", /* recorded, interval */
-        ">30.0 ± 7.1</a> ~</td>",                                     /* mean of two seeds */
-        "Span &amp; co</a> <span class=\"undecided\">(not converged: 1/2)</span></td>",
+        /* A row that is only published has one line, the other one three. */
+        "rowspan=\"1\">Old &lt;1&gt;</th><th class=\"source left dim\" scope=\"row\">published</th>"
+        "<td class=\"published\" title=\"\">38.2</td></tr>",
+        "rowspan=\"3\"><a href=\"qac-table1.mini/span-r1.html\">Span &amp; co</a> "
+        "<span class=\"undecided\">(not converged: 1/2)</span>",
+        /* Recorded with its interval; the mean of two seeds. */
+        ">31.0</a> <span class=\"sd\">± 2.0</span><svg class=\"bar\" role=\"img\" "
+        "aria-label=\"95% interval 29.0 to 33.0\">",
+        ">30.0</a><sup>~</sup> <span class=\"sd\">± 7.1</span></td>",
+        "<li><b>MRR</b>: Dev, MRR@10</li>",
+        "<figcaption>Span &amp; co, seed 42</figcaption>",
         "href=\"#claim-0\">x-1 supported</a>",
         "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td><td>+1.00 to +3.00</td>",
         "undecided (needs 4 more seeds)",
         "not judged (quoted)",
         "<td class=\"dim\">0.03</td>",
         "<td class=\"left\">cost &lt; time</td>",
-        "<title>supported: a &gt; b</title>",
+        "aria-label=\"supported, difference +2.00, 95% interval +1.00 to +3.00\">",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);
