@@ -70,6 +70,8 @@ typedef struct gabbro_model_params {
     size_t size;         /* of this structure */
     const char *device;  /* index, part of a name, UUID, or "cpu"; NULL: the best */
     const char *pooling; /* "cls" or "mean"; NULL: as the model's folder says */
+    uint32_t dims;       /* first numbers of a vector that are kept, as Matryoshka models allow, of
+                            length 1 again where all were; 0: all */
 } gabbro_model_params;
 
 /* What a text is. Models may have a prompt for queries and one for passages. */

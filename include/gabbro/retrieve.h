@@ -121,10 +121,11 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
                     uint32_t *count, gb_status *status);
 /* Queries with texts appended. */
 typedef struct gb_expansions gb_expansions;
-/* Reads lines of JSON {"_id": "q1", "text": "..."}, each a text that is appended to that query behind
- * a blank, in the order of the lines (GAR, Mao et al., 2021); or those of gabbro generate, from the
- * folder of its artifact, for passages that are questions. names: ids of `count` queries, whose
- * texts `text` gives with ctx; what is given must outlive it. GB_DATA for an unknown query. */
+/* Reads lines of JSON {"_id": "q1", "text": "..."}, each a text that is appended to that query
+ * behind a blank, in the order of the lines (GAR, Mao et al., 2021); or those of gabbro generate,
+ * from the folder of its artifact, for passages that are questions. names: ids of `count` queries,
+ * whose texts `text` gives with ctx; what is given must outlive it. GB_DATA for an unknown query.
+ */
 gb_expansions *gb_expansions_read(const char *path, gb_names *names, uint32_t count,
                                   gb_query_fn *text, const void *ctx, gb_status *status);
 void gb_expansions_destroy(gb_expansions *expansions); /* NULL ok */
@@ -314,6 +315,7 @@ typedef struct gb_vector_set {
     size_t files;       /* folders */
     const char *folder; /* the first folder, as it was named */
     char *model;        /* model that made them, as gb_identity says; "" if it is not known */
+    struct gb_vector_cutting *cutting; /* of gb_vector_set_cut, or NULL */
 } gb_vector_set;
 /* Opens folders, which are given by path or as artifacts. GB_DATA for shards that are missing,
  * named twice or made in different ways, and if the numbers of ids and vectors differ. Close with
@@ -321,6 +323,10 @@ typedef struct gb_vector_set {
 bool gb_vector_set_open(gb_vector_set *set, const char *const *folders, size_t count,
                         gb_status *status);
 void gb_vector_set_close(gb_vector_set *set);
+/* Keeps the first `dims` numbers of every vector (gb_vector_cut), once, before anything is read; 0:
+ * all. What is kept is scaled to length 1 if the first 256 vectors, but for those of zeros, are of
+ * that length (their squares within .01). GB_USAGE if there are fewer numbers. */
+bool gb_vector_set_cut(gb_vector_set *set, uint32_t dims, gb_status *status);
 /* Id of a vector, not NUL-terminated. */
 const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *length);
 /* Forms of vectors in files. */
@@ -353,12 +359,13 @@ typedef struct gb_text_encoder_params {
     const char *device;      /* index, name, UUID or cpu; NULL: the best */
     gb_device *open;         /* open device, which must outlive the encoder; NULL: see `device` */
     gb_pooling pooling;      /* unstated: as the model's folder says */
+    uint32_t dims;           /* numbers of a vector that are kept (gb_vector_cut); 0: all */
 } gb_text_encoder_params;
 
 /* An encoder with its tokenizer and prompts: texts go in, vectors come out. */
 typedef struct gb_text_encoder gb_text_encoder;
-/* Opens model and device. GB_USAGE if there is no such model, GB_DATA if its folder is damaged or
- * of a kind that is not computed here. */
+/* Opens model and device. GB_USAGE if there is no such model or its vectors have fewer than `dims`
+ * numbers, GB_DATA if its folder is damaged or of a kind that is not computed here. */
 gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_status *status);
 void gb_text_encoder_close(gb_text_encoder *encoder);              /* NULL ok */
 uint32_t gb_text_encoder_width(const gb_text_encoder *encoder);    /* floats of a vector */
@@ -375,8 +382,8 @@ uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *encoder); /* of a tex
 bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status);
 
-/* A cross-encoder with its tokenizer: pairs of texts go in, scores come out. Its params are those of
- * an encoder, but for `pooling`. */
+/* A cross-encoder with its tokenizer: pairs of texts go in, scores come out. Its params are those
+ * of an encoder, but for `pooling`. */
 typedef struct gb_text_scorer gb_text_scorer;
 gb_text_scorer *gb_text_scorer_open(const gb_text_encoder_params *params, gb_status *status);
 void gb_text_scorer_close(gb_text_scorer *scorer);                /* NULL ok */
@@ -400,8 +407,10 @@ typedef struct gb_index_params {
     const char *model;      /* path as gb_find_model gives it */
     const char *collection; /* artifact with a collection, stored collection, or anything that can
                                be imported: then the index keeps the import */
+    uint32_t dims;          /* numbers of a vector that are kept; 0: all */
 } gb_index_params;
-extern const gb_option gb_index_options[]; /* of a gb_index_params: inputs of the artifact */
+extern const gb_option
+    gb_index_options[]; /* of a gb_index_params: inputs of the artifact, --dims */
 /* What makes an index; its `self` is a gb_index_params, its tables have gb_index_options. A command
  * whose `self` is another calls gb_index_make itself. */
 gb_make_params gb_index_making(void);

@@ -14,7 +14,6 @@ typedef struct gb_embed_params {
     gabbro_model_params how; /* to open it */
     const char *input;       /* file of texts, one a line or lines of JSON; "-": standard input */
     const char *out;         /* file .npy or .jsonl; NULL: standard output */
-    uint32_t dims;           /* numbers of a vector that are kept; 0: all */
     bool queries;            /* the texts are queries, otherwise passages */
     bool preview;            /* show the first numbers of each vector, for people */
     const char *label;       /* of a progress line; NULL: none */

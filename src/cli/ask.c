@@ -42,15 +42,15 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
 static bool answer(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    const gb_ask_params params = {.config = maker->config,
-                                  .model = o->model,
-                                  .how = {sizeof params.how, maker->device_name, maker->pooling},
-                                  .index = gb_maker_folder(maker),
-                                  .question =
-                                      maker->operands.count > 2 ? maker->operands.items[2] : NULL,
-                                  .passages = o->passages,
-                                  .whole = o->whole,
-                                  .json = o->json};
+    const gb_ask_params params = {
+        .config = maker->config,
+        .model = o->model,
+        .how = {sizeof params.how, maker->device_name, maker->pooling, o->index.dims},
+        .index = gb_maker_folder(maker),
+        .question = maker->operands.count > 2 ? maker->operands.items[2] : NULL,
+        .passages = o->passages,
+        .whole = o->whole,
+        .json = o->json};
     return gb_ask(&params, status);
 }
 

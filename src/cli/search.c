@@ -11,6 +11,7 @@ typedef struct settings {
     const char *candidates;     /* run whose passages alone are ranked, or NULL */
     uint32_t depth;             /* passages a query */
     uint32_t piece;             /* passages after which what was found is kept */
+    uint32_t dims;              /* numbers of a vector that are compared; 0: all */
 } settings;
 
 static bool by_tokens(const settings *o)
@@ -30,6 +31,9 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return gb_fail(status, GB_USAGE, o->passages.items[0],
                        "leave --candidates out, or give folders with starts.npy",
                        "--candidates needs vectors of tokens");
+    if (tokens && o->dims)
+        return gb_fail(status, GB_USAGE, o->passages.items[0], "leave --dims out",
+                       "vectors of tokens are not cut");
     maker->kernels |= tokens ? GB_USER_LATE : 0;
     return true;
 }
@@ -65,6 +69,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_device *device = found && path ? gb_maker_device(maker, status) : NULL;
     bool ok = device && gb_vector_set_open(&queries, o->queries.items, o->queries.count, status) &&
               gb_vector_set_open(&passages, o->passages.items, o->passages.count, status) &&
+              gb_vector_set_cut(&queries, o->dims, status) &&
+              gb_vector_set_cut(&passages, o->dims, status) &&
               gb_vector_set_search(device, &queries, &passages, &params, path, status);
     json_object_set_new(maker->facts, "queries", json_integer(queries.vectors.rows));
     json_object_set_new(maker->facts, "passages", json_integer(passages.vectors.rows));
@@ -87,6 +93,9 @@ static int run(const gb_call *call)
          "of token vectors: rank only the passages that this run has for a query"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1,
          .max = UINT32_MAX},
+        {"dims", GB_OPTION_U32, &o.dims, 0, NULL,
+         "numbers of a vector that are compared, as Matryoshka models allow; what was of length 1 "
+         "is made so again; 0: all"},
         {"piece", GB_OPTION_U32, &o.piece, GB_OPTION_NO_KEY, NULL,
          "passages after which a killed search can go on", .min = 1, .max = UINT32_MAX},
         {0}};

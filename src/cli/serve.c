@@ -41,6 +41,8 @@ static int run(const gb_call *call)
          "time for a request to come, to wait, and for its answer to go", .min = 1, .max = 3600},
         {"pooling", GB_OPTION_CHOICE, &pooling, 0, NULL,
          "how states become a vector (default: as the model's folder says)", poolings},
+        {"dims", GB_OPTION_U32, &o.open.dims, 0, NULL,
+         "numbers of a vector that are kept, as of the index; 0: all"},
         {"device", GB_OPTION_TEXT, &o.open.device, 0, "NAME",
          "device to compute on: index, name, UUID or cpu (default: the best)", .letter = 'd'},
         {"quiet", GB_OPTION_FLAG, &quiet, 0, NULL, "no warnings", .letter = 'q'},

@@ -89,7 +89,7 @@ static bool make(gabbro_index *x, const gabbro_model *model, const char *collect
                                         [GB_POOLING_LAST] = "last"};
     if (!library_has_vectors(model, status))
         return false;
-    gb_index_params what = {.model = model->path};
+    gb_index_params what = {.model = model->path, .dims = model->dims};
     const gb_option_table tables[] = {{.options = gb_index_options, .base = &what}, {0}};
     gb_make_params params = gb_index_making();
     const gb_making how = {.config = x->used,

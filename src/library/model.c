@@ -19,6 +19,9 @@ static bool open_kind(gabbro_model *m, const gb_text_encoder_params *params, gb_
     free(path);
     if (!ok)
         return false;
+    if (cross && params->dims)
+        return gb_fail(status, GB_USAGE, m->path, "leave the number of dimensions out",
+                       "a cross-encoder makes no vectors");
     if (!cross)
         return (m->encoder = gb_text_encoder_open(params, status));
     return (m->scorer = gb_text_scorer_open(params, status));
@@ -37,8 +40,12 @@ static bool open_model(gabbro_model *m, const char *name, const gabbro_model_par
     m->pooling = gb_pooling_named(pooling);
     if (!(m->path = gb_find_model(m->used, name, status)))
         return false;
-    const gb_text_encoder_params params = {
-        .config = m->used, .model = m->path, .device = how->device, .pooling = m->pooling};
+    m->dims = how->dims;
+    const gb_text_encoder_params params = {.config = m->used,
+                                           .model = m->path,
+                                           .device = how->device,
+                                           .pooling = m->pooling,
+                                           .dims = m->dims};
     return open_kind(m, &params, status);
 }
 

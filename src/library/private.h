@@ -21,6 +21,7 @@ struct gabbro_model {
     const gb_config *used;    /* that or another */
     char *path;               /* folder */
     gb_pooling pooling;       /* as asked for */
+    uint32_t dims;            /* as asked for */
     gb_text_encoder *encoder; /* does it, or NULL: it is a cross-encoder */
     gb_text_scorer *scorer;   /* does it then */
     pthread_mutex_t lock;     /* one call at a time */

@@ -157,7 +157,8 @@ bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *st
     const gb_text_encoder_params how = {.config = maker->config,
                                         .model = params->model,
                                         .open = collection ? gb_maker_device(maker, status) : NULL,
-                                        .pooling = gb_pooling_named(maker->pooling)};
+                                        .pooling = gb_pooling_named(maker->pooling),
+                                        .dims = params->dims};
     passages p = {.encoder = how.open ? gb_text_encoder_open(&how, status) : NULL,
                   .collection = collection};
     bool ok = p.encoder && write_vectors(maker, &p, params, status);
@@ -179,6 +180,9 @@ const gb_option gb_index_options[] = {
      "MODEL", "which model"},
     {"collection", GB_OPTION_TEXT, GB_FIELD(gb_index_params, collection),
      GB_OPTION_INPUT | GB_OPTION_HIDDEN, "PATH", "which collection"},
+    {"dims", GB_OPTION_U32, GB_FIELD(gb_index_params, dims), 0, NULL,
+     "numbers of a vector that are kept, as Matryoshka models allow; what was of length 1 is made "
+     "so again; 0: all"},
     {0}};
 
 static bool make(gb_maker *maker, void *self, gb_status *status)

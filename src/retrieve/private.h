@@ -39,6 +39,9 @@ bool retrieve_order_shards(const char *const *folders, size_t count, const char 
 bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
                         gb_status *status);
 
+/* Frees what gb_vector_set_cut made; NULL ok. */
+void retrieve_cutting_free(struct gb_vector_cutting *cutting);
+
 /* What gb_vector_set_open puts shards together by. */
 typedef struct retrieve_description {
     const char *model, *pooling; /* its folder; cls, mean, or NULL: as the folder says */

@@ -315,7 +315,7 @@ bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const g
     }
     if (queries->width != passages->width || !queries->width || queries->width > LARGEST_WIDTH)
         return gb_fail(status, GB_USAGE, "search",
-                       "encode queries and passages with the same model",
+                       "encode queries and passages with the same model and the same --dims",
                        "queries have %u dimensions and passages %u; both must have 1 to %u",
                        queries->width, passages->width, LARGEST_WIDTH);
     searcher s = {

@@ -25,6 +25,7 @@ struct gb_text_encoder {
     gb_device *device, *own;        /* that computes; the same if it was opened here */
     gb_state *state;                /* parameters on the device */
     gb_encoder *encoders[PROGRAMS]; /* made when they are needed first, or NULL */
+    uint32_t width;                 /* floats of a vector */
     gb_ids ids;                     /* of the texts at hand, one behind the other */
     gb_text text;                   /* scratch: a prompt and a text */
     gb_text_encoder *queries;       /* of two towers that of queries; NULL: this one encodes all */
@@ -71,6 +72,15 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
     return true;
 }
 
+/* All numbers of a vector, or the first ones alone. */
+static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
+{
+    uint32_t all = e->model.config.hidden_size;
+    e->width = dims ? dims : all;
+    return dims <= all || gb_fail(status, GB_USAGE, "--dims", "take fewer",
+                                  "%u of the %u numbers of a vector", dims, all);
+}
+
 /* Of two towers the other one, on the same device. */
 static bool open_queries(text_encoder *e, const gb_text_encoder_params *params, gb_status *status)
 {
@@ -108,6 +118,7 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_GENERATE | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
     bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
+              settle_width(e, params->dims, status) &&
               (!params->device || (e->device_name = gb_strdup(params->device, status)));
     if (ok && !params->open)
         ok = gb_device_ready(params->config, params->device, status) &&
@@ -148,7 +159,7 @@ void gb_text_encoder_close(gb_text_encoder *e)
 
 uint32_t gb_text_encoder_width(const gb_text_encoder *e)
 {
-    return e->model.config.hidden_size;
+    return e->width;
 }
 
 gb_device *gb_text_encoder_device(const gb_text_encoder *e)
@@ -211,6 +222,7 @@ static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t c
                                        .specials = gb_vocab_specials(e->model.vocab),
                                        .max_length = e->sentence.max_length,
                                        .batch_rows = batch_rows[which],
+                                       .dims = e->width,
                                        .state = e->state};
         e->encoders[which] = gb_encoder_create(&how, status);
     }

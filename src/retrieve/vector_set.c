@@ -173,6 +173,7 @@ void gb_vector_set_close(gb_vector_set *set)
     free(set->ids);
     free(set->rows);
     free(set->model);
+    retrieve_cutting_free(set->cutting);
     *set = (gb_vector_set){0};
 }
 

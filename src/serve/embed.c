@@ -2,10 +2,8 @@
 #include <gabbro/serve.h>
 
 #include <gabbro/json.h>
-#include <gabbro/nn.h>
 #include <gabbro/rows.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,14 +175,6 @@ static bool end_output(embed_output *o, bool ok, gb_status *status)
 /* ---- all of it ---- */
 
 /* Whether the model made the vector's length 1. */
-static bool is_unit(const float *vector, uint32_t width)
-{
-    double square = 0;
-    for (uint32_t i = 0; i < width; i++)
-        square += (double)vector[i] * (double)vector[i];
-    return fabs(square - 1) < 1e-4;
-}
-
 static bool embed_chunk(gabbro_model *model, const embed_texts *t, embed_output *o, float *vectors,
                         gb_status *status)
 {
@@ -193,13 +183,8 @@ static bool embed_chunk(gabbro_model *model, const embed_texts *t, embed_output 
                        (const char *const *)t->texts, t->count, vectors, &said))
         return gb_library_failed(&said, status);
     bool ok = true;
-    uint32_t width = gabbro_model_width(model);
-    for (uint32_t i = 0; ok && i < t->count; i++) {
-        float *vector = vectors + (size_t)i * width;
-        if (o->width < width)
-            gb_vector_cut(vector, o->width, is_unit(vector, width));
-        ok = write_one(o, t->ids[i], t->texts[i], vector, status);
-    }
+    for (uint32_t i = 0; ok && i < t->count; i++)
+        ok = write_one(o, t->ids[i], t->texts[i], vectors + (size_t)i * o->width, status);
     o->rows += t->count;
     return ok;
 }
@@ -243,12 +228,8 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     bool ok = texts.texts && texts.ids &&
               (texts.lines = gb_lines_open(standard ? "/dev/stdin" : params->input, status)) &&
               (model = open_model(params, status));
-    uint32_t width = model ? gabbro_model_width(model) : 0;
-    out.width = params->dims ? params->dims : width;
-    if (ok && out.width > width)
-        ok = gb_fail(status, GB_USAGE, "--dims", "take fewer", "%u of the %u numbers of a vector",
-                     out.width, width);
-    ok = ok && (vectors = gb_alloc((size_t)CHUNK * width, sizeof *vectors, status)) &&
+    out.width = model ? gabbro_model_width(model) : 0;
+    ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&
          open_output(&out, status) && embed_all(model, &texts, &out, vectors, status);
     if (ok && !out.rows)
         ok = gb_fail(status, GB_DATA, params->input, "one text a line", "there is no text in it");

@@ -350,7 +350,8 @@ static bool open_site(server *s, const gb_serve_params *params, gb_status *statu
         !(site->index = gb_library_open_index(params->config, params->index, &how, &said)))
         return gb_library_failed(&said, status);
     if (site->index && gabbro_index_width(site->index) != site->width)
-        return gb_fail(status, GB_DATA, params->index, "make it by this model: gabbro ask",
+        return gb_fail(status, GB_DATA, params->index,
+                       "make it by this model (gabbro ask), with the same --dims",
                        "its vectors have %u numbers, those of the model %u",
                        gabbro_index_width(site->index), site->width);
     return true;

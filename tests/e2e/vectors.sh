@@ -7,14 +7,18 @@ set -u
 . "$(dirname -- "$0")/../checks.sh"
 enter_work vectors "$1"
 
-refused() # WHAT TEXT COMMAND...: ends with 3 or 2 and says so
+refused_as() # STATUS WHAT TEXT COMMAND...: ends with that status and says so
 {
-    what=$1 text=$2
-    shift 2
+    wanted=$1 what=$2 text=$3
+    shift 3
     "$gabbro" "$@" --quiet >out 2>log
     status=$?
-    expect "$what: refused ($status)" [ $status = 3 ]
+    expect "$what: refused ($status)" [ $status = "$wanted" ]
     expect "$what: says why" grep -q "$text" log
+}
+refused() # WHAT TEXT COMMAND...: the same, for damaged data
+{
+    refused_as 3 "$@"
 }
 
 # Equal texts give equal vectors: their order is that of the passages, whatever the shards.
@@ -142,6 +146,24 @@ for line in '{"docid": "a", "vector": [1, 2]}
     refused "lines of JSON: $line" "bad.jsonl" vectors --from bad.jsonl
 done
 
+# The first numbers of vectors: cut when they are searched or when they are made is the same.
+few=$(made search --queries "$queries" --passages "$one" --depth 50 --dims 8)
+expect "search --dims is the search of vectors of encode --dims" cmp "$few/run.trec" \
+    "$(made search --queries "$(made encode "$@" --split train --dims 8)" --passages "$(made encode "$@" --dims 8)" --depth 50)/run.trec"
+expect "a side that is cut already is taken as it is" cmp "$few/run.trec" \
+    "$(made search --queries "$queries" --passages "$(made encode "$@" --dims 8)" --depth 50 --dims 8)/run.trec"
+expect "all numbers is another word for none cut" cmp "$mined/run.trec" \
+    "$(made search --queries "$queries" --passages "$one" --depth 50 --dims 16)/run.trec"
+refused_as 2 "sides of different widths" "queries have 16 dimensions and passages 8" search --queries "$queries" \
+    --passages "$(made encode "$@" --dims 8)"
+printf '{"id": "a", "vector": [0.6, 0.8]}\n{"id": "b", "vector": [-0.8, 0.6]}\n' >unit.jsonl
+printf '{"id": "a", "vector": [3, 4]}\n{"id": "b", "vector": [-4, 3]}\n' >long.jsonl
+for kind in unit long; do
+    there=$(made vectors --from $kind.jsonl)
+    expect "--dims 1 of $kind vectors" [ "$(cut -d ' ' -f 1,3,5 "$(made search --queries "$there" --passages "$there" --dims 1)/run.trec" | tr '\n' ' ')" = \
+        "$([ $kind = unit ] && echo 'a a 1 a b -1 b b 1 b a -1 ' || echo 'a a 9 a b -12 b b 16 b a -12 ')" ]
+done
+
 # Ten passages for a question are the first ten that search finds for it.
 asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet)
 expect "ask gives the passages of search" [ "$(awk '$1 == "q3" { printf "%s ", $3 }' "$found/run.trec" | cut -d ' ' -f 1-10)" = \
@@ -156,8 +178,16 @@ expect "and used again" [ "$("$gabbro" ask "$model" "$name" 'rain stone' --json 
 printf 'rain stone\nmoss\n' | "$gabbro" ask "$model" "$name" --passages 2 --quiet >answers
 expect "every line of standard input is answered" [ "$(grep -c '^  [12]  [0-9.]*  d[0-9]*  ' answers)" = 4 ]
 expect "with the texts of the passages" [ "$(sed -n 3p answers)" = "     $(sed -n "s/{\"_id\": \"$(awk 'NR == 2 { print $3 }' answers)\", \"text\": \"\(.*\)\"}/\1/p" beir/corpus.jsonl)" ]
+asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet --dims 8)
+expect "ask --dims gives the passages of search --dims" [ "$(awk '$1 == "q3" { printf "%s ", $3 }' "$few/run.trec" | cut -d ' ' -f 1-10)" = \
+    "$(echo "$asked" | grep -o '"_id":"d[0-9]*"' | sed 's/.*:"\(.*\)"/\1/' | tr '\n' ' ' | sed 's/ $//')" ]
+expect "from an index of its own" [ "$(indexes)" = 2 ]
+cut=$(grep -l '"width": 8' "$GABBRO_STORE"/index-*/vectors.json)
+refused_as 3 "other dimensions than those of the index" "have 8 numbers, those of the model 16" serve "$model" --index "${cut%/*}" --port 0
+refused_as 2 "more dimensions than there are" "17 of the 16 numbers" ask "$model" "$collection" 'rain' --dims 17
+refused_as 2 "more dimensions than vectors have" "17 of vectors that have 16" search --queries "$queries" --passages "$one" --dims 17
 mkdir plain && head -n 50 beir/corpus.jsonl >plain/corpus.jsonl
 expect "a folder is imported into its index" \
     [ "$("$gabbro" ask "$model" plain 'rain stone' --json --quiet 2>log | grep -o '"text"' | wc -l)" = 10 ]
-expect "a store list says what an index is" [ "$("$gabbro" store list | grep -c '  index of random encoder')" = 2 ]
+expect "a store list says what an index is" [ "$("$gabbro" store list | grep -c '  index of random encoder')" = 3 ]
 checks_end
