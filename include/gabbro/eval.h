@@ -32,8 +32,9 @@ int gb_names_compare(const gb_names *names, uint32_t a, uint32_t b);
 /* The ids that runs and judgements use for their rows. Runs that are compared with one another or
  * with judgements share these names, because finding an id needs a hash table of all ids. */
 typedef struct gb_run_names {
-    gb_names *queries;  /* ids of query rows */
-    gb_names *passages; /* ids of passage rows */
+    gb_names *queries;               /* ids of query rows */
+    gb_names *passages;              /* ids of passage rows */
+    const gb_collection *collection; /* whose they are, or NULL; finds queries by their texts */
 } gb_run_names;
 /* Makes empty names, which grow. Free with gb_run_names_free. */
 bool gb_run_names_create(gb_run_names *names, gb_status *status);
@@ -76,13 +77,16 @@ const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);
 
 /* Layouts of run files. */
 typedef enum gb_run_format {
-    GB_RUN_AUTO,    /* recognised: TREC if lines have 5 or more fields; if they have 3, MS MARCO if
+    GB_RUN_AUTO,    /* recognised: DPR's if the file begins with '[' or '{'; TREC if lines have 5 or
+                       more fields; if they have 3, MS MARCO if
                        the third counts from 1 for every query, without gaps and repetitions,
                        otherwise scores; the log says which */
     GB_RUN_TREC,    /* qid Q0 docno rank score tag; the rank is ignored */
     GB_RUN_RANKED,  /* the same line, but only the rank decides the order */
     GB_RUN_MSMARCO, /* qid pid rank; ranks without a passage stay empty (GB_NO_PASSAGE) */
     GB_RUN_SCORES,  /* qid pid score (Tevatron's ranking file) */
+    GB_RUN_DPR,     /* JSON of DPR's retrieval (src/eval/dpr.c); read, it is also Pyserini's */
+    GB_RUN_PYSERINI, /* that of Pyserini; gb_run_write_dpr writes the two */
 } gb_run_format;
 /* Reads a run, plain or gzip; blank lines and lines that start with '#' are skipped. Lists come in
  * the order in which the file first names their queries, and hits in the order of the file; where
@@ -102,6 +106,13 @@ typedef struct gb_run_style {
  * needed to read the same value back. */
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
                   const char *path, gb_status *status);
+/* Prints a score as runs have it. */
+void gb_run_print_score(double score, char text[40]);
+/* Writes a run of a collection as GB_RUN_DPR or GB_RUN_PYSERINI, with the texts, and with answers
+ * and which passages hold one (gb_answers_hold) where the collection has answers of a query. names:
+ * the collection's. */
+bool gb_run_write_dpr(const gb_run *run, const gb_collection *collection, const gb_run_names *names,
+                      const gb_run_style *style, const char *path, gb_status *status);
 
 /* What a training file for other kits is made of. */
 typedef struct gb_training_file {
@@ -144,7 +155,8 @@ bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run 
                  gb_status *status);
 
 /* Reads judgements in any of three layouts, recognised by their fields: TREC (qid iter docno rel),
- * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line). Rows get sorted by
+ * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line); or from DPR's results
+ * of retrieval, grade 1 for passages that hold an answer, otherwise 0. Rows get sorted by
  * (query, passage). A repeated line counts once; contradicting lines are an error. */
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status);
 

@@ -38,6 +38,25 @@ typedef bool gb_jsonl_take(void *ctx, const gb_lines *lines, const json_t *objec
  * NULL (its opening failed) or a call returned false. */
 bool gb_jsonl_each(gb_lines *lines, gb_jsonl_take *take, void *ctx, gb_status *status);
 
+/* Objects of a file, whatever its lines: one object a line, or elements of one array. */
+typedef struct gb_objects gb_objects;
+#define GB_OBJECTS_NAMED 1u /* or objects that are all members of one: gb_objects_name */
+/* Does the file begin as one with objects does? */
+bool gb_objects_are_in(const char *path, bool *objects, gb_status *status);
+/* Reads the rest of a file of which nothing was read, or one line (gb_objects_begin); flags are
+ * GB_OBJECTS_ bits. The lines must outlive the objects. */
+gb_objects *gb_objects_open(gb_lines *lines, uint32_t flags, gb_status *status);
+/* Says that the first line was read already, and is still valid. */
+void gb_objects_begin(gb_objects *objects, char *line, size_t length);
+/* 1: *object is a new reference, 0: end, -1: error in status. */
+int gb_objects_next(gb_objects *objects, json_t **object, gb_status *status);
+/* Name of the member that was given last, or NULL: it is none. Valid until the next call. */
+const char *gb_objects_name(const gb_objects *objects);
+void gb_objects_close(gb_objects *objects); /* NULL ok; the lines stay open */
+/* First object of a file: *object is a new reference, or NULL where the file has none. False when
+ * the file cannot be read, or its first object is damaged. */
+bool gb_objects_first(const char *path, json_t **object, gb_status *status);
+
 /* ---- members of an object ---- */
 
 /* The string of a member, or "" if there is none. It lives as long as the object. */

@@ -7,8 +7,9 @@
 /* Orders of equal scores, by gb_ties; the last is no order of them. */
 static const char *const ties[] = {"trec", "asc", "input", "best", "worst", "rank", NULL};
 enum { TIES_RANK = 5 };
-static const char *const formats[] = {"auto", "trec", "msmarco", "scores", NULL};
-static const gb_run_format format_of[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO, GB_RUN_SCORES};
+static const char *const formats[] = {"auto", "trec", "msmarco", "scores", "dpr", NULL};
+static const gb_run_format format_of[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO, GB_RUN_SCORES,
+                                          GB_RUN_DPR};
 
 /* Judge, with the texts at `path` if there are any. */
 static void judge(const gb_config *config, gb_judge_params *p, const char *path, gb_status *status)
@@ -106,8 +107,9 @@ const gb_command gb_cli_eval = {
     .operands_max = 2,
     .description =
         "Judge a ranked run. QRELS has judgements of TREC, MS MARCO or BEIR. RUN is of TREC (qid "
-        "Q0 "
-        "docno rank score tag), of MS MARCO (qid pid rank), or has lines of qid, pid and score. "
+        "Q0 docno rank score tag), of MS MARCO (qid pid rank), has lines of qid, pid and score, or "
+        "is JSON of DPR's retrieval or Pyserini's; as QRELS, such a file says which passages hold "
+        "an answer. "
         "Both are plain, gzip or zstd; one of them can be -, standard input (plain or gzip). "
         "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval "
         "does; letters and long names of its options mean the same.\n\n"

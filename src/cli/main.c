@@ -23,7 +23,7 @@ static const gb_command_group groups[] = {
     {"Retrieval",
      {&gb_cli_ask, &gb_cli_embed, &gb_cli_serve, &gb_cli_evaluate, &gb_cli_mean, &gb_cli_encode,
       &gb_cli_weigh_words, &gb_cli_vectors, &gb_cli_search, &gb_cli_search_sparse, &gb_cli_rerank,
-      &gb_cli_bm25, &gb_cli_fuse, &gb_cli_eval, &gb_cli_agreement}},
+      &gb_cli_bm25, &gb_cli_fuse, &gb_cli_convert_run, &gb_cli_eval, &gb_cli_agreement}},
     {"Reports and figures",
      {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_export,
       &gb_cli_bundle, &gb_cli_curves, &gb_cli_coverage, &gb_cli_tsne}},

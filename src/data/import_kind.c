@@ -72,7 +72,7 @@ bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
         return true;
     }
     json_t *first;
-    if (!data_objects_first(path, &first, status))
+    if (!gb_objects_first(path, &first, status))
         return false;
     if (first)
         *kind = object_kind(first);

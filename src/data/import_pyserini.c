@@ -26,15 +26,15 @@ static bool take_passage(gb_import *import, const gb_lines *lines, json_t *objec
 static bool read_file(gb_import *import, const char *path, gb_status *status)
 {
     gb_lines *lines = data_import_open(import, path, status);
-    gb_objects *objects = lines ? data_objects_open(lines, path, status) : NULL;
+    gb_objects *objects = lines ? gb_objects_open(lines, 0, status) : NULL;
     json_t *object;
     int got = objects ? 1 : -1;
-    while (got == 1 && (got = data_objects_next(objects, &object, status)) == 1) {
+    while (got == 1 && (got = gb_objects_next(objects, &object, status)) == 1) {
         if (!take_passage(import, lines, object, status))
             got = -1;
         json_decref(object);
     }
-    data_objects_close(objects);
+    gb_objects_close(objects);
     gb_lines_close(lines);
     return got == 0;
 }

@@ -304,11 +304,11 @@ training_file *data_training_open(gb_lines *lines, const char *path, gb_status *
 {
     bool json;
     training_file *file =
-        data_objects_are_in(path, &json, status) ? gb_alloc(1, sizeof *file, status) : NULL;
+        gb_objects_are_in(path, &json, status) ? gb_alloc(1, sizeof *file, status) : NULL;
     if (!file)
         return NULL;
     file->lines = lines;
-    if (json && !(file->objects = data_objects_open(lines, path, status))) {
+    if (json && !(file->objects = gb_objects_open(lines, 0, status))) {
         free(file);
         return NULL;
     }
@@ -324,7 +324,7 @@ int data_training_next(training_file *file, const training_example **example, gb
     file->object = NULL;
     int got;
     if (file->objects) {
-        got = data_objects_next(file->objects, &file->object, status);
+        got = gb_objects_next(file->objects, &file->object, status);
         if (got == 1 && !read_object(file, status))
             got = -1;
     } else {
@@ -342,7 +342,7 @@ void data_training_close(training_file *file)
 {
     if (!file)
         return;
-    data_objects_close(file->objects);
+    gb_objects_close(file->objects);
     json_decref(file->object);
     free(file->example.positives.items);
     free(file->example.negatives.items);

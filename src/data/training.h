@@ -72,19 +72,6 @@ bool data_find_passage(data_finder *finder, const training_passage *passage, uin
                        gb_status *status);
 void data_finder_free(data_finder *finder);
 
-/* ---- objects of a file, whatever its lines (objects.c) ---- */
-
-/* Does the file begin as one with objects does? */
-bool data_objects_are_in(const char *path, bool *objects, gb_status *status);
-typedef struct gb_objects gb_objects;
-gb_objects *data_objects_open(gb_lines *lines, const char *path, gb_status *status);
-/* 1: *object is a new reference, 0: end, -1: error in status. */
-int data_objects_next(gb_objects *objects, json_t **object, gb_status *status);
-void data_objects_close(gb_objects *objects); /* NULL ok; the lines stay open */
-/* First object of a file: *object is a new reference, or NULL where the file has none. False when
- * the file cannot be read, or its first object is damaged. */
-bool data_objects_first(const char *path, json_t **object, gb_status *status);
-
 /* ---- tab-separated values with quotes (quoted.c) ---- */
 
 /* Next record as Python's csv module reads it with tabs: a field that starts with a quote ends with

@@ -104,6 +104,8 @@ bool gb_run_names_of(const gb_collection *collection, gb_run_names *names, gb_st
         names->queries ? gb_names_from_row_file(collection->passage_ids, status) : NULL;
     if (!names->passages)
         gb_run_names_free(names);
+    else
+        names->collection = collection;
     return names->passages;
 }
 

@@ -1,9 +1,10 @@
-/* Judgements from TREC, MS MARCO and BEIR files. */
+/* Judgements from TREC, MS MARCO and BEIR files, or from what DPR retrieved. */
 #include <gabbro/eval.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpr.h"
 #include "fields.h"
 
 /* A judgement with its place, for messages about contradicting lines. */
@@ -75,17 +76,45 @@ static bool finish(judgement *rows, size_t count, const char *path, gb_qrels *qr
     return true;
 }
 
+/* Judgements being read. */
+typedef struct judgements {
+    judgement *rows;        /* them */
+    size_t count, capacity; /* of them; of rows */
+} judgements;
+
+/* Which passages of a question hold an answer. */
+static bool take_held(void *ctx, const gb_lines *lines, uint32_t query, const dpr_hit *hits,
+                      uint32_t count, gb_status *status)
+{
+    judgements *j = ctx;
+    if (!gb_grow(&j->rows, &j->capacity, j->count + count, sizeof *j->rows, status))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (hits[i].held < 0)
+            return gb_lines_fail(lines, status, "gabbro convert-run --form dpr writes it",
+                                 "a passage without \"has_answer\"");
+        j->rows[j->count].qrel = (gb_qrel){query, hits[i].passage, hits[i].held};
+        j->rows[j->count++].line = gb_lines_number(lines);
+    }
+    return true;
+}
+
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
-    judgement *rows = NULL;
-    size_t count = 0, capacity = 0, length, width = 0;
+    judgements all = {0};
+    size_t length, width = 0;
     char *line;
     int got;
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (width == 0 && eval_dpr_begins(line, length)) {
+            ok = eval_dpr_read(lines, line, length, names, take_held, &all, status);
+            got = 0;
+            break;
+        }
         eval_field fields[EVAL_MAX_FIELDS];
         size_t n = eval_split_fields(line, length, fields);
         int64_t ignored;
@@ -107,13 +136,13 @@ bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels,
                                            : "3 or 4");
             break;
         }
-        ok = gb_grow(&rows, &capacity, count + 1, sizeof *rows, status) &&
-             parse_line(lines, fields, n, names, &rows[count].qrel, status);
+        ok = gb_grow(&all.rows, &all.capacity, all.count + 1, sizeof *all.rows, status) &&
+             parse_line(lines, fields, n, names, &all.rows[all.count].qrel, status);
         if (ok)
-            rows[count++].line = gb_lines_number(lines);
+            all.rows[all.count++].line = gb_lines_number(lines);
     }
-    ok = ok && got == 0 && finish(rows, count, path, qrels, status);
+    ok = ok && got == 0 && finish(all.rows, all.count, path, qrels, status);
     gb_lines_close(lines);
-    free(rows);
+    free(all.rows);
     return ok;
 }

@@ -1,9 +1,11 @@
-/* Run files: TREC, MS MARCO and score lists, read and written. */
+/* Run files: TREC, MS MARCO and score lists, read and written; dpr.c reads those in JSON. */
 #include <gabbro/eval.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpr.h"
 #include "fields.h"
 
 #define MAX_RANK 10000 /* of an MS MARCO run; its script holds 1000 */
@@ -27,6 +29,7 @@ typedef struct reader {
     size_t count;              /* lines */
     size_t capacity;           /* lines allocated */
     char *tag;                 /* of the last line */
+    gb_run *run;               /* of JSON, whose lists come one by one */
 } reader;
 
 /* `what` is followed by the id. */
@@ -105,6 +108,31 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
     return true;
 }
 
+/* A list of DPR's JSON; where it has no scores, the order decides. */
+static bool take_list(void *ctx, const gb_lines *lines, uint32_t query, const dpr_hit *hits,
+                      uint32_t count, gb_status *status)
+{
+    reader *r = ctx;
+    gb_hit *list = gb_alloc(count, sizeof *list, status);
+    bool ok = list != NULL;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        if (isnan(hits[i].score) != isnan(hits[0].score))
+            ok = gb_lines_fail(lines, status, NULL, "some passages of a query have no score");
+        list[i] =
+            (gb_hit){hits[i].passage, isnan(hits[i].score) ? -(double)(i + 1) : hits[i].score};
+    }
+    ok = ok && gb_run_add(r->run, query, list, count, status);
+    r->count += count;
+    free(list);
+    return ok;
+}
+
+static bool is_json(const reader *r, const char *line, size_t length)
+{
+    return r->format == GB_RUN_DPR || r->format == GB_RUN_PYSERINI ||
+           (r->format == GB_RUN_AUTO && eval_dpr_begins(line, length));
+}
+
 static bool read_entries(reader *r, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(r->path, status);
@@ -115,6 +143,12 @@ static bool read_entries(reader *r, gb_status *status)
     int got;
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (!r->count && is_json(r, line, length)) {
+            r->format = GB_RUN_DPR;
+            ok = eval_dpr_read(lines, line, length, r->names, take_list, r, status);
+            got = 0;
+            break;
+        }
         eval_field fields[EVAL_MAX_FIELDS];
         size_t count = eval_split_fields(line, length, fields);
         if (count)
@@ -256,9 +290,9 @@ static bool group(reader *r, gb_run *run, gb_status *status)
 bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *names, gb_run *run,
                  char **tag, gb_status *status)
 {
-    reader r = {.path = path, .format = format, .names = names};
     gb_run fresh = {0};
-    bool ok = read_entries(&r, status) && group(&r, &fresh, status);
+    reader r = {.path = path, .format = format, .names = names, .run = &fresh};
+    bool ok = read_entries(&r, status) && (r.format == GB_RUN_DPR || group(&r, &fresh, status));
     if (ok && tag && !r.tag)
         ok = (r.tag = gb_strdup("", status));
     free(r.entries);
@@ -276,15 +310,13 @@ bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *nam
 }
 
 /* Few digits when they say it all, 17 always do. */
-static void print_score(FILE *out, double score)
+void gb_run_print_score(double score, char text[40])
 {
-    char text[40];
     for (int digits = 9; digits <= 17; digits += digits == 9 ? 6 : 1) {
-        snprintf(text, sizeof text, "%.*g", digits, score);
+        snprintf(text, 40, "%.*g", digits, score);
         if (strtod(text, NULL) == score)
             break;
     }
-    fputs(text, out);
 }
 
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
@@ -301,6 +333,7 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
     for (size_t i = 0; i < run->list_count; i++) {
         const gb_run_list *list = &run->lists[i];
         size_t query_length, passage_length;
+        char score[40];
         const char *query = gb_names_get(names->queries, list->query, &query_length);
         uint32_t count = style->depth && style->depth < list->count ? style->depth : list->count;
         for (uint32_t rank = 1; rank <= count; rank++) {
@@ -319,7 +352,8 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
                 fputc('\t', out);
             else
                 fprintf(out, " %u ", rank);
-            print_score(out, hit->score);
+            gb_run_print_score(hit->score, score);
+            fputs(score, out);
             if (format == GB_RUN_SCORES)
                 fputc('\n', out);
             else

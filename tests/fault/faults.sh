@@ -328,6 +328,10 @@ fault 2 "a question that is no UTF-8" 'the question is no UTF-8' gabbro ask "$en
 fault 2 "an address that is none" '--host is no address' "$GABBRO" serve "$encoder" --host nowhere
 fault 2 "an index that is not there" 'nowhere: no folder and no artifact' "$GABBRO" serve "$encoder" --index nowhere
 fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
+echo '[{"question": "a", "ctxs": [{"id": "1", "score": "1"}]}' >cut-run.json
+fault 3 "a run of DPR that is cut off" 'cut-run.json:1: the array is not closed' gabbro convert-run cut-run.json --to x.trec
+fault 2 "DPR's JSON without a collection" 'the texts of passages are in a collection' \
+    gabbro convert-run cut-run.json --form dpr --to x.json
 fault 2 "a question in more dimensions than there are" '--dims: 99999 of the [0-9]* numbers' \
     gabbro ask "$encoder" beir question --dims 99999
 fault 3 "a question to a damaged collection" "cut.jsonl:$line: " gabbro ask "$encoder" cut.jsonl question

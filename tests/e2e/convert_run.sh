@@ -1,0 +1,104 @@
+#!/bin/sh
+# gabbro convert-run: runs in the layouts of TREC, MS MARCO, DPR and Pyserini, there and back.
+#   convert_run.sh GABBRO
+set -u
+# shellcheck source=tests/checks.sh
+. "$(dirname -- "$0")/../checks.sh"
+enter_work convert-run "$1"
+
+refused() # STATUS WHAT TEXT COMMAND...
+{
+    wanted=$1 what=$2 text=$3
+    shift 3
+    "$gabbro" "$@" >said 2>&1
+    status=$?
+    expect "$what is refused ($status)" [ $status = "$wanted" ]
+    expect "$what: the message says why" grep -q -e "$text" said
+}
+
+# Passages and questions as DPR has them.
+mkdir dpr
+printf 'id\ttext\ttitle\n1\t"Gabbro is a ""dark"" rock from Müggia."\tGabbro\n2\tBasalt is fine.\tBasalt\n3\tGranite is light.\tGranite\n' >dpr/psgs_w100.tsv
+printf "which rock is dark\t['dark rock', 'a \"dark\" rock']\nwhich rock is light\t[\"granite\"]\n" >dpr/nq-test.qa.csv
+
+# What DPR's retriever writes: an array, scores as texts, no ids of questions.
+cat >dpr.json <<'END'
+[
+    {
+        "question": "which rock is light",
+        "answers": ["granite"],
+        "ctxs": [
+            {"id": "2", "title": "Basalt", "text": "Basalt is fine.", "score": "12.25", "has_answer": false},
+            {"id": "3", "title": "Granite", "text": "Granite is light.", "score": "11.5", "has_answer": true}
+        ]
+    },
+    {
+        "question": "which rock is dark",
+        "answers": ["dark rock"],
+        "ctxs": [{"id": 1, "title": "Gabbro", "text": "...", "score": 3, "has_answer": true}]
+    }
+]
+END
+"$gabbro" convert-run dpr.json --to plain.trec >out
+expect "DPR's array is read" [ "$(cat out)" = "2 queries, 3 passages" ]
+expect "without a collection questions are numbered from 0" \
+    [ "$(tr '\n' '|' <plain.trec)" = "0 Q0 2 1 12.25 gabbro|0 Q0 3 2 11.5 gabbro|1 Q0 1 1 3 gabbro|" ]
+collection=$(made collection --from dpr --keep-splits) || exit 1
+ids=$(cut -f 1 "$collection/collection/answers.tsv" | tr '\n' ' ')
+dark=${ids%% *} light=${ids#* } light=${light% }
+"$gabbro" convert-run dpr.json --to known.trec --collection "$collection" --tag dpr >out 2>&1
+expect "with one they have its ids" \
+    [ "$(tr '\n' '|' <known.trec)" = "$light Q0 2 1 12.25 dpr|$light Q0 3 2 11.5 dpr|$dark Q0 1 1 3 dpr|" ]
+
+# There and back.
+"$gabbro" convert-run known.trec --form dpr --to back.json --collection "$collection" >out
+expect "a run becomes DPR's JSON, with texts and answers" \
+    grep -qF '{"question": "which rock is light", "answers": ["granite"], "ctxs": [{"id": "2", "title": "Basalt", "text": "Basalt is fine.", "score": "12.25"' back.json
+expect "it says which passages hold an answer, by words" \
+    [ "$(grep -o '"has_answer": [a-z]*' back.json | cut -d ' ' -f 2 | tr '\n' ' ')" = "false true true " ]
+"$gabbro" convert-run back.json --to again.trec --collection "$collection" --tag dpr >out
+expect "and the same run again" cmp known.trec again.trec
+"$gabbro" convert-run known.trec --form pyserini --to pyserini.json --collection "$collection" >out
+expect "Pyserini's has the ids of questions, and titles before texts" \
+    grep -qF "\"$dark\": {\"question\": \"which rock is dark\", \"answers\": [\"dark rock\", \"a \\\"dark\\\" rock\"], \"contexts\": [{\"docid\": \"1\", \"text\": \"Gabbro\\nGabbro is a" pyserini.json
+"$gabbro" convert-run pyserini.json --to again.trec --tag dpr >out
+expect "it is read without a collection" cmp known.trec again.trec
+{
+    grep -v '^[][]$' back.json | sed 's/,$//'
+} >lines.json
+"$gabbro" convert-run lines.json --to again.trec --collection dpr --tag dpr >out
+expect "objects may be lines, a collection a folder" cmp known.trec again.trec
+printf '{"0": {\n"contexts": [{"docid": "x", "score": 1}]} ,\n"1"\n:{"contexts": []}}\n' >spread.json
+"$gabbro" convert-run spread.json --to spread.trec >out
+expect "members may be spread over lines" [ "$(cat out) $(cat spread.trec)" = "2 queries, 1 passages 0 Q0 x 1 1 gabbro" ]
+"$gabbro" convert-run known.trec --form msmarco --depth 1 --to first.tsv >out
+expect "MS MARCO's layout, the first passages alone" \
+    [ "$(tr '\t\n' ' |' <first.tsv)" = "$light 2 1|$dark 1 1|" ]
+
+# Measures: what holds an answer is relevant.
+values() # QRELS RUN MEASURE
+{
+    "$gabbro" eval "$1" "$2" -m "$3" 2>log | cut -f 3 | tr '\n' ' '
+}
+expect "top 1 and 2 of DPR's own file" [ "$(values dpr.json dpr.json Hit.1,2)" = "0.5000 1.0000 " ]
+expect "the same of standard input" [ "$(values pyserini.json - Hit.1,2 <pyserini.json)" = "0.5000 1.0000 " ]
+expect "with judgements of one kind and the run of another" [ "$(values pyserini.json known.trec Hit.1,2)" = "0.5000 1.0000 " ]
+
+refused 2 "JSON without texts" 'the texts of passages are in a collection' convert-run known.trec --form dpr --to x.json
+for bad in '{"0": {"contexts": [{"score": 1}]}}|a passage without an id' \
+    '[{"question": "a", "ctxs": [{"id": "1", "score": "high"}]}]|the score of passage "1" is no number' \
+    '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": 1, "score": 2}]}]|listed twice for its query: passage "1"' \
+    '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": "2"}]}]|have no score' \
+    '{"0": {"contexts": []}, "0": {"contexts": []}}|a question is there twice' \
+    '[{"question": "a"}]|without a list "ctxs" or "contexts"' \
+    '{"0": {"contexts": []}|the object is not closed' \
+    '[{"question": "a", "ctxs": []}|the array is not closed' \
+    '{"0": 1}|expected\|no object\|without a list' '{"0" {}}|expected\|no colon' '|no ranked passages'; do
+    echo "${bad%%|*}" >bad.json
+    refused 3 "${bad%%|*}" "bad.json.*\(${bad#*|}\)" convert-run bad.json --to x.trec
+done
+refused 3 "a question of another collection" 'unknown query "who"' convert-run --to x.trec --collection "$collection" \
+    "$(echo '[{"question": "who", "ctxs": []}]' >who.json && echo who.json)"
+refused 3 "judgements that do not say" 'a passage without "has_answer"' eval spread.json spread.json
+expect "nothing is left of what was refused" [ ! -e x.trec ]
+checks_end
