@@ -61,7 +61,7 @@ static const gb_command *find(const gb_command_set *set, int argc, char **argv, 
 }
 
 /* The commands print their parts themselves, as only they know their options. */
-static bool print_completion(const gb_command_set *set, gb_status *status)
+static bool print_completion(const gb_command_set *set, const gb_config *config, gb_status *status)
 {
     static char help[] = "--help", form[] = "--completion";
     gb_text head = {0}, tail = {0};
@@ -71,7 +71,7 @@ static bool print_completion(const gb_command_set *set, gb_status *status)
         for (const gb_command *const *command = group->commands; ok && *command; command++) {
             char name[64];
             snprintf(name, sizeof name, "%s", (*command)->name);
-            gb_call call = {.argc = 3, .argv = (char *[]){name, help, form, NULL}};
+            gb_call call = {config, 3, (char *[]){name, help, form, NULL}};
             int code = (*command)->run(&call);
             ok = code == GB_OK || gb_fail(status, (gb_code)code, NULL, NULL,
                                           "%s does not say its options", (*command)->name);
@@ -80,12 +80,14 @@ static bool print_completion(const gb_command_set *set, gb_status *status)
     return options_print(&tail, stdout, status) && ok;
 }
 
-/* argv: the words behind --help. */
-static bool print_help(const gb_command_set *set, int argc, char **argv, gb_status *status)
+/* call->argv: gabbro, --help, and the words behind it. */
+static bool print_help(const gb_command_set *set, const gb_call *call, gb_status *status)
 {
+    int argc = call->argc - 2;
+    char **argv = call->argv + 2;
     gb_text text = {0};
     if (options_asked("--completion", argc, argv))
-        return print_completion(set, status);
+        return print_completion(set, call->config, status);
     if (options_asked("--json", argc, argv))
         options_set_json(&text, set);
     else if (options_asked("--man", argc, argv))
@@ -122,7 +124,7 @@ int gb_command_set_run(const gb_command_set *set, const gb_call *call)
     if (!strcmp(argv[1], "--version")) {
         printf("%s %s\n", set->name, set->version);
     } else if (is_help(argv[1])) {
-        print_help(set, argc - 2, argv + 2, &status);
+        print_help(set, call, &status);
     } else if (argc > 2 && is_help(argv[2]) && begun(set, argv[1], &text)) {
         print_help_of(set, argv[1], &status);
     } else {
