@@ -96,6 +96,18 @@ training_beir() # PASSAGES FOLDER
     }'
 }
 
+# Settings of a table whose trainings are too small to learn anything; each goes behind --set.
+# shellcheck disable=SC2034 # of those who source this
+tiny_settings="vocabulary_tokens=600 passage_tokens=16 query_tokens=12 encoder_layers=1 encoder_hidden=16
+    encoder_heads=2 encoder_ffn=32 mlm_steps=6 mlm_batch_passages=8 context_steps=6
+    context_batch_pairs=4 finetune_epochs=1 finetune_train_queries=32 bm25_depth=20 search_depth=50"
+
+# A table.json without the one part that differs from run to run, the times.
+table_numbers() # TABLE.JSON
+{
+    sed '/^ "times": {$/,/^ }/d' "$1"
+}
+
 # Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
 need_ranks() # GABBRO
 {

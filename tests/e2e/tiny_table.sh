@@ -20,11 +20,8 @@ tidy()
 trap tidy EXIT
 trap 'exit 1' INT TERM
 
-tiny="vocabulary_tokens=600 passage_tokens=16 query_tokens=12 encoder_layers=1 encoder_hidden=16
-    encoder_heads=2 encoder_ffn=32 mlm_steps=6 mlm_batch_passages=8 context_steps=6
-    context_batch_pairs=4 finetune_epochs=1 finetune_train_queries=32 bm25_depth=20 search_depth=50"
 set --
-for change in $tiny; do
+for change in $tiny_settings; do
     set -- "$@" --set "$change"
 done
 
@@ -37,15 +34,10 @@ table() # STORE OUT ARGUMENTS...: status in $status, output in OUT.stdout and OU
     status=$?
 }
 
-numbers() # OUT: its table.json without the one part that may differ, the times
-{
-    sed '/^ "times": {$/,/^ }/d' "$work/$1/table.json"
-}
-
 same_numbers() # WHAT OUT OUT
 {
-    numbers "$2" >"$work/left" || echo "no table" >"$work/left"
-    numbers "$3" >"$work/right"
+    table_numbers "$work/$2/table.json" >"$work/left" || echo "no table" >"$work/left"
+    table_numbers "$work/$3/table.json" >"$work/right"
     trust "$1: lines of table.json that differ, but for times" "a quiet run ($(wc -l <"$work/right") lines)" \
         "$(diff "$work/left" "$work/right" | grep -c '^[<>]')" 0
 }
