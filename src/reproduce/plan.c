@@ -229,13 +229,36 @@ static bool stand_for_mined(repro_plan *plan, repro_node *node, gb_status *statu
     return ok;
 }
 
+/* Arithmetic of one query's score of one passage: of vectors, or of all pairs of their tokens where
+ * the model was trained for late interaction, which the encoder that stands for it does not say. */
+static bool score_flops(const repro_node *node, const repro_cost *cost, double *flops,
+                        gb_status *status)
+{
+    const repro_node *model = repro_node_option(node, "--model").node;
+    repro_argv argv = {0};
+    bool ok = !model || repro_argv_of(model, &argv, status);
+    const char *scoring = repro_argv_option(&argv, "--scoring");
+    double pairs = 1, width = repro_cost_get(cost, "width");
+    if (scoring && (!strcmp(scoring, "tokens") || !strcmp(scoring, "coil"))) {
+        double of_query = option_number(&argv, "--query-length"),
+               of_token = option_number(&argv, "--token-width");
+        pairs = repro_cost_get(cost, "passage_tokens") *
+                (of_query > 0 ? of_query : repro_cost_get(cost, "query_tokens"));
+        width = of_token > 0 ? of_token : width;
+    }
+    *flops = 2 * pairs * width;
+    repro_argv_free(&argv);
+    return ok;
+}
+
 /* What encodes texts: passages and queries, and a search among them. */
 static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv *argv,
                            repro_table_cost *table, gb_status *status)
 {
     repro_cost cost;
     repro_sizes sizes;
-    if (!repro_plan_cost(plan, argv, &cost, status) ||
+    double each;
+    if (!repro_plan_cost(plan, argv, &cost, status) || !score_flops(node, &cost, &each, status) ||
         !sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
         return false;
     bool mine = !strcmp(argv->items[0], "mine"), whole = sizes.passages <= 0;
@@ -247,7 +270,7 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
     if (!strcmp(argv->items[0], "mlm-loss"))
         passages = repro_cost_get(&cost, "sample");
     double flops = passages * repro_cost_get(&cost, "passage_flops") +
-                   queries * repro_cost_get(&cost, "query_flops") + 2 * passages * queries * width;
+                   queries * repro_cost_get(&cost, "query_flops") + passages * queries * each;
     /* A passage that was found takes 16 bytes in memory, of the search and of the run. */
     plan->needs[node->index] =
         (repro_bytes){.memory = queries * (width * 4 + option_number(argv, "--depth") * 16),
