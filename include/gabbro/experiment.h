@@ -111,10 +111,10 @@ const char *gb_maker_folder(const gb_maker *maker);
 /* Waits until all ranks have come here; alone at once. */
 bool gb_maker_wait(gb_maker *maker, gb_status *status);
 /* A path inside the folder; one inside its sub-folder "resume", which is made; and one there of
- * this rank alone. Caller frees. */
+ * a rank alone. Caller frees. */
 char *gb_maker_file(const gb_maker *maker, const char *name, gb_status *status);
 char *gb_maker_resume_file(const gb_maker *maker, const char *name, gb_status *status);
-char *gb_maker_rank_file(const gb_maker *maker, const char *name, gb_status *status);
+char *gb_maker_rank_file(const gb_maker *maker, const char *name, uint32_t rank, gb_status *status);
 /* Write metrics.json: an object of measure -> number or {"value", ...}. */
 bool gb_maker_write_metrics(const gb_maker *maker, const json_t *metrics, gb_status *status);
 /* Log how many of the computed rows were padding, and add both counts to times. */

@@ -48,7 +48,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
     char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
-    char *journal = resume ? gb_maker_rank_file(maker, "encoded", status) : NULL;
+    char *journal = resume ? gb_maker_rank_file(maker, "encoded", gb_ranks_rank(maker->ranks), status) : NULL;
     gb_shard_written written;
     double start_s = gb_now_s();
     shard.collection = collection;

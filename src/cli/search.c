@@ -62,7 +62,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     if (by_tokens(o))
         return make_by_tokens(maker, o, status);
     gb_vector_set queries = {0}, passages = {0};
-    char *found = gb_maker_rank_file(maker, "found", status);
+    char *found = gb_maker_rank_file(maker, "found", gb_ranks_rank(maker->ranks), status);
     char *path = gb_maker_file(maker, "run.trec", status);
     const gb_search_params params = {
         .k = o->depth, .piece = o->piece, .resume = found, .ranks = maker->ranks};

@@ -24,6 +24,7 @@ static int run(const gb_call *call)
     const gb_make_params params = {.command = &gb_cli_weigh_words,
                                    .version = 1,
                                    .kernels = GB_USER_ENCODE,
+                                   .flags = GB_MAKES_DIVIDED,
                                    .options = options,
                                    .self = &o,
                                    .make = make};

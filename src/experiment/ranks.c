@@ -161,10 +161,9 @@ bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status
                                   gb_ranks_agree(maker->ranks, "the device", device, status));
 }
 
-char *gb_maker_rank_file(const gb_maker *maker, const char *name, gb_status *status)
+char *gb_maker_rank_file(const gb_maker *maker, const char *name, uint32_t rank, gb_status *status)
 {
-    char *own = gb_format(status, "%s.%u-of-%u", name, gb_ranks_rank(maker->ranks),
-                          gb_ranks_count(maker->ranks));
+    char *own = gb_format(status, "%s.%u-of-%u", name, rank, gb_ranks_count(maker->ranks));
     char *path = own ? gb_maker_resume_file(maker, own, status) : NULL;
     free(own);
     return path;

@@ -27,7 +27,8 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
     }
     char *file = gb_format(status, "%s.npy", name);
     char *path = file ? gb_maker_resume_file(maker, file, status) : NULL;
-    char *journal = path ? gb_maker_rank_file(maker, name, status) : NULL;
+    char *journal =
+        path ? gb_maker_rank_file(maker, name, gb_ranks_rank(maker->ranks), status) : NULL;
     const gb_retriever_params params = {.model = model,
                                         .tokens = tokens,
                                         .pooling = maker->pooling,

@@ -288,7 +288,7 @@ static bool score_some(void *self, uint32_t first, uint32_t count, float *scores
 static bool write_scores(rerank *r, const char *path, gb_status *status)
 {
     gb_ranks *ranks = r->maker->ranks;
-    char *journal = gb_maker_rank_file(r->maker, "scored", status);
+    char *journal = gb_maker_rank_file(r->maker, "scored", gb_ranks_rank(r->maker->ranks), status);
     r->scorer.device = journal ? gb_maker_device(r->maker, status) : NULL;
     scoring s = {.scorer = r->scorer.device ? gb_pair_scorer_create(&r->scorer, status) : NULL};
     const gb_vector_file file = {.path = path, .journal = journal};

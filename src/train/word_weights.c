@@ -24,7 +24,8 @@ typedef struct weighing {
     gb_tensor weights;               /* [rows, 1] of the tokens */
     uint32_t max_length, max_rows;   /* tokens of a passage; of a batch */
     gb_batch batch;                  /* batch being filled */
-    uint32_t done;                   /* passages written */
+    uint32_t first, count;           /* passages of this rank */
+    uint32_t done;                   /* of them written */
     uint32_t *starts;                /* scratch: [max_length] of words */
     gb_text word, line;              /* scratch */
     FILE *kept;                      /* lines so far, from which a killed command goes on */
@@ -77,7 +78,7 @@ static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, con
                           uint32_t ld, gb_status *status)
 {
     size_t id_length;
-    const char *id = gb_row_file_row(w->collection->passage_ids, w->done, &id_length);
+    const char *id = gb_row_file_row(w->collection->passage_ids, w->first + w->done, &id_length);
     json_t *words = json_object(), *line = json_object();
     bool ok = weigh_words(w, ids, length, weights, ld, words, status);
     json_object_set_new(line, "id", json_stringn(id, id_length));
@@ -95,7 +96,8 @@ static bool write_passage(weighing *w, const uint32_t *ids, uint32_t length, con
 
 /* ---- all of them ---- */
 
-/* Opens what an earlier command wrote, behind its last whole line: a line a passage. */
+/* Opens what an earlier command of as many ranks wrote, behind its last whole line: a line a
+ * passage. */
 static bool resume(weighing *w, const char *path, gb_status *status)
 {
     char *line = NULL;
@@ -108,8 +110,8 @@ static bool resume(weighing *w, const char *path, gb_status *status)
         w->done++;
     }
     free(line);
-    return (w->kept && w->done <= w->collection->passages &&
-            ftruncate(fileno(w->kept), whole) == 0 && fseek(w->kept, 0, SEEK_END) == 0) ||
+    return (w->kept && w->done <= w->count && ftruncate(fileno(w->kept), whole) == 0 &&
+            fseek(w->kept, 0, SEEK_END) == 0) ||
            gb_fail(status, GB_DATA, path, "check the store, or remove this file",
                    "what was written before cannot be gone on with");
 }
@@ -140,13 +142,12 @@ static bool flush(weighing *w, gb_status *status)
 
 static bool weigh(weighing *w, gb_status *status)
 {
-    uint32_t passages = (uint32_t)gb_row_file_count(w->tokens.passages);
     gb_special_ids specials = gb_vocab_specials(w->model.vocab);
-    gb_progress_begin(&w->progress, "weigh words", "passages", passages, w->done);
+    gb_progress_begin(&w->progress, "weigh words", "passages", w->count, w->done);
     bool ok = true;
-    for (uint32_t p = w->done; ok && p < passages; p++) {
+    for (uint32_t p = w->done; ok && p < w->count; p++) {
         size_t length;
-        const uint32_t *ids = gb_row_file_row(w->tokens.passages, p, &length);
+        const uint32_t *ids = gb_row_file_row(w->tokens.passages, w->first + p, &length);
         uint32_t rows = length + 2 > w->max_length ? w->max_length : (uint32_t)length + 2;
         if (w->batch.rows + rows > w->max_rows || w->batch.count == BATCH_SEQUENCES)
             ok = flush(w, status);
@@ -155,6 +156,48 @@ static bool weigh(weighing *w, gb_status *status)
     ok = ok && flush(w, status);
     if (ok)
         gb_progress_end(&w->progress, w->done, NULL);
+    return ok;
+}
+
+/* What a rank writes; caller frees. */
+static char *part_of(const gb_maker *maker, uint32_t rank, gb_status *status)
+{
+    return gb_maker_rank_file(maker, "words.jsonl", rank, status);
+}
+
+static bool append_part(const gb_maker *maker, uint32_t rank, FILE *to, gb_status *status)
+{
+    char *path = part_of(maker, rank, status), buffer[1 << 14];
+    FILE *from = path ? fopen(path, "rb") : NULL;
+    size_t length;
+    while (from && (length = fread(buffer, 1, sizeof buffer, from)) > 0)
+        fwrite(buffer, 1, length, to);
+    bool ok = from && !ferror(from);
+    if (from)
+        fclose(from);
+    if (path && !ok)
+        gb_fail(status, GB_DATA, path, "check the disk", "cannot read what a rank wrote");
+    free(path);
+    return ok;
+}
+
+/* The lines of all ranks in their order, once all have written theirs. */
+static bool join_parts(gb_maker *maker, gb_status *status)
+{
+    if (!gb_maker_wait(maker, status))
+        return false;
+    if (!gb_maker_leads(maker))
+        return true;
+    char *path = gb_maker_file(maker, "vectors.jsonl", status);
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    bool ok = out != NULL;
+    for (uint32_t r = 0; ok && r < gb_ranks_count(maker->ranks); r++)
+        ok = append_part(maker, r, gb_out_stream(out), status);
+    if (ok)
+        ok = gb_out_commit(out, status);
+    else
+        gb_out_abandon(out);
+    free(path);
     return ok;
 }
 
@@ -205,19 +248,20 @@ bool gb_word_weights(gb_maker *maker, const gb_word_weights_params *params, gb_s
 {
     weighing w = {.o = params};
     bool ok = open_inputs(&w, status) && open_model(&w, status);
+    if (ok)
+        gb_ranks_range(gb_ranks_rank(maker->ranks), gb_ranks_count(maker->ranks),
+                       (uint32_t)gb_row_file_count(w.tokens.passages), &w.first, &w.count);
     const gb_executable_params program = {.name = "weigh words",
                                           .device = ok ? gb_maker_device(maker, status) : NULL,
                                           .params = w.params,
                                           .values = w.values,
                                           .build = build,
                                           .self = &w};
-    char *path = gb_maker_file(maker, "vectors.jsonl", status);
-    char *kept = path ? gb_maker_resume_file(maker, "words.jsonl", status) : NULL;
+    char *kept = part_of(maker, gb_ranks_rank(maker->ranks), status);
     ok = ok && kept && program.device && (w.exec = gb_executable_build(&program, status)) &&
-         resume(&w, kept, status) && weigh(&w, status) && gb_copy_file(kept, path, status);
+         resume(&w, kept, status) && weigh(&w, status) && join_parts(maker, status);
     if (w.kept)
         fclose(w.kept);
-    free(path);
     free(kept);
     close_all(&w);
     return ok;

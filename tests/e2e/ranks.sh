@@ -142,6 +142,9 @@ if made one $finetune --scoring sparse; then
     divided "term weights of passages" encode $texts
     divided "mining by term weights" mine $texts --depth 9
 fi
+if made one pretrain deepct $pretraining --init "$encoder"; then
+    divided "words weighed" weigh-words --model "$step" --collection $collection --tokens $tokens
+fi
 
 code=0
 "$GABBRO" $mlm --ranks 9 >step 2>said || code=$?

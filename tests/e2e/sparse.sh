@@ -97,7 +97,7 @@ mkdir -p "$GABBRO_STORE/work/${words##*/}/resume"
     echo '{"id":"d0","contents":"","vector":{"kept":1}}'
     sed -n '2,40p' whole.jsonl
     sed -n 41p whole.jsonl | head -c 20
-} >"$GABBRO_STORE/work/${words##*/}/resume/words.jsonl"
+} >"$GABBRO_STORE/work/${words##*/}/resume/words.jsonl.0-of-1"
 # shellcheck disable=SC2086
 words=$(made weigh-words --model "$deepct" $data)
 expect "a killed command keeps what it wrote" grep -q '"kept":1' "$words/vectors.jsonl"
