@@ -17,7 +17,8 @@ here = {
 
 initial_encoder = run.init or setting("initial_encoder", false)
 -- What BERT and its further pre-training read, as against the passages that are searched.
-general_set = run.collection and "main" or "wikipedia"
+local only_main = run.collection or setting "data_main" and not setting "data_wikipedia"
+general_set = only_main and "main" or "wikipedia"
 
 local sets = {} -- by name
 local pretraining_set = setting "pretraining_set"
@@ -84,6 +85,7 @@ local function collection_of(set)
   end
   local label = "collection " .. set
   local name = public_name(set)
+  if not name and setting "data_main" then refuse("this scale has no texts of the set " .. set) end
   if not name then
     return artifact(label, "collection", "--world", settings.world_seed, option("--set", set ~= "main" and set))
   end

@@ -44,7 +44,7 @@ static bool run_report(settings *given, gb_status *status)
 
 static int run(const gb_call *call)
 {
-    static const char *const scales[] = {"mini", "small", "paper", NULL};
+    static const char *const scales[] = {"mini", "squad", "small", "paper", NULL};
     settings o = {0};
     uint32_t scale = 0;
     const gb_option options[] = {

@@ -50,13 +50,21 @@ static json_t *result_line(const repro_result *result)
     return line;
 }
 
+/* Where the texts of a run are from. */
+static const char *kind_of_collection(const repro_session *session)
+{
+    if (session->recipe.collection)
+        return "own";
+    return repro_settings_get(&session->settings, "data_main") ? "public" : "world";
+}
+
 static json_t *head_line(const repro_session *session, const repro_table *table, const char *sum,
                          int64_t seconds)
 {
     json_t *line = json_object();
     add_text(line, "table", table->name);
     add_text(line, "scale", session->params->scale);
-    add_text(line, "collection_kind", session->recipe.collection ? "own" : "world");
+    add_text(line, "collection_kind", kind_of_collection(session));
     add_word(line, "collection", table->collection);
     if (table->title) {
         add_text(line, "figure", table->name);

@@ -161,9 +161,9 @@ static bool add_known(void *context, const char *path, gb_status *status)
     return ok;
 }
 
-static bool read_scale(repro_session *session, gb_status *status)
+/* File of a scale; caller frees. */
+static char *scale_file(const char *scale, gb_status *status)
 {
-    const char *scale = session->params->scale;
     char name[80];
     snprintf(name, sizeof name, "reproduce/scales/%.60s", scale);
     char *path = strchr(scale, '/') || *scale == '.' ? NULL : gb_installed_file(name);
@@ -173,9 +173,22 @@ static bool read_scale(repro_session *session, gb_status *status)
         gb_fail(status, GB_USAGE, NULL, NULL, "no scale %.60s (there is: %s)", scale,
                 names.data ? names.data : "");
         gb_text_free(&names);
-        return false;
     }
-    bool ok = repro_settings_read(&session->settings, path, NULL, status);
+    return path;
+}
+
+/* The settings of a scale, over those of its base if it names one. */
+static bool read_scale(repro_session *session, gb_status *status)
+{
+    repro_settings own = {0}, *settings = &session->settings;
+    char *path = scale_file(session->params->scale, status), *base = NULL;
+    bool ok = path && repro_settings_read(&own, path, NULL, status);
+    const char *name = ok ? repro_settings_get(&own, "base") : NULL;
+    if (name)
+        ok = (base = scale_file(name, status)) && repro_settings_read(settings, base, NULL, status);
+    ok = ok && repro_settings_copy(&own, settings, status);
+    repro_settings_free(&own);
+    free(base);
     free(path);
     return ok;
 }

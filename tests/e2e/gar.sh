@@ -1,6 +1,7 @@
 #!/bin/sh
-# GAR: generators that learn to write answers, sentences and titles for questions, and BM25 with what they
-# write. The settings are too small to learn anything; what is learned from is looked at instead.
+# SQuAD's layout as scale squad has it, and GAR: generators that learn to write answers, sentences and titles
+# for questions, and BM25 with what they write. The settings are too small to learn anything; what is learned
+# from is looked at instead.
 #   gar.sh GABBRO
 # shellcheck disable=SC2086 # lists of words
 set -u
@@ -74,4 +75,15 @@ refuses() # CODE TEXT OPTION...
 }
 expect "no titles to learn: refused" refuses 3 'no training query has a target "title"' --questions-of "$plain" --target title
 expect "no target: refused" refuses 2 'given together' --questions-of "$plain"
+# ---- scale squad -----------------------------------------------------------------------------------
+
+mkdir -p data/squad
+cp squad.json data/squad
+"$gabbro" reproduce table1 --scale squad --data data --rows bm25,random-r1 --set finetune_epochs=1 \
+    --set vocabulary_tokens=200 --out squad --quiet >said 2>&1
+expect "the main table is made on questions of people" [ "$(table_value squad/table.csv bm25 msmarco-dev:MRR@10)" -gt 50 ]
+expect "with the encoder of scale mini" grep -q '"encoder_layers": "2"' squad/results.jsonl
+expect "and says which collection it is" grep -q "SQuAD 1.1's development set" squad/table.md
+"$gabbro" reproduce bow/table3 --scale squad --data data --dry-run >said 2>&1
+expect "a table that needs other texts is refused" grep -q 'this scale has no texts of the set nq' said
 checks_end
