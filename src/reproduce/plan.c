@@ -230,7 +230,7 @@ static bool stand_for_mined(repro_plan *plan, repro_node *node, gb_status *statu
 }
 
 /* Arithmetic of one query's score of one passage: of vectors, or of all pairs of their tokens where
- * the model was trained for late interaction, which the encoder that stands for it does not say. */
+ * the model is a ColBERT, which the encoder that stands for it does not say. */
 static bool score_flops(const repro_node *node, const repro_cost *cost, double *flops,
                         gb_status *status)
 {
@@ -239,7 +239,7 @@ static bool score_flops(const repro_node *node, const repro_cost *cost, double *
     bool ok = !model || repro_argv_of(model, &argv, status);
     const char *scoring = repro_argv_option(&argv, "--scoring");
     double pairs = 1, width = repro_cost_get(cost, "width");
-    if (scoring && (!strcmp(scoring, "tokens") || !strcmp(scoring, "coil"))) {
+    if (scoring && !strcmp(scoring, "tokens")) {
         double of_query = option_number(&argv, "--query-length"),
                of_token = option_number(&argv, "--token-width");
         pairs = repro_cost_get(cost, "passage_tokens") *

@@ -37,6 +37,18 @@ void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_
 bool retrieve_search_exchange(gb_ranks *ranks, uint32_t passages, uint32_t k, uint32_t queries,
                               const gb_found *found, gb_status *status);
 
+/* What a search by inverted lists has in memory at most, unless one text needs more. */
+typedef struct token_lists_limits {
+    uint64_t part_bytes; /* of the vectors of passages; 0: 1 GiB */
+    uint64_t products;   /* of a block of queries with these; 0: 2^24 */
+} token_lists_limits;
+/* Scores of all queries and passages of token vectors with tags, by inverted lists: each(query)
+ * gets the passages in ascending order, in one piece or several. The bits are those of
+ * gb_token_score. */
+bool retrieve_token_lists_search(gb_device *device, const gb_token_vectors *queries,
+                                 const gb_token_vectors *passages, token_lists_limits limits,
+                                 gb_token_score_fn *each, void *context, gb_status *status);
+
 /* Copies rows [first, first + count) of vectors to where they lie `ld` floats apart. */
 bool retrieve_copy_rows(const gb_vectors *from, uint32_t first, uint32_t count, uint32_t ld,
                         float *to, gb_status *status);

@@ -52,6 +52,8 @@ static block_side size_side(const gb_token_vectors *v, uint32_t texts, uint32_t 
     uint32_t all = v->tokens.rows ? v->tokens.rows : 1, most = longest(v);
     side.texts = side.texts ? side.texts : 1;
     side.rows = tokens < most ? most : tokens;
+    if ((uint64_t)side.texts * most < side.rows)
+        side.rows = side.texts * most;
     side.rows = ((side.rows < all ? side.rows : all) + 63) / 64 * 64;
     return side;
 }

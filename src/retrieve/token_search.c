@@ -48,6 +48,25 @@ static void keep_best(void *context, uint32_t query, const uint32_t *rows, const
     }
 }
 
+static bool search_all_pairs(gb_device *device, const gb_token_vectors *queries,
+                             const gb_token_vectors *passages, best_passages *best,
+                             gb_status *status)
+{
+    gb_token_scorer *scorer = gb_token_scorer_create(device, queries, passages, AT_ONCE, status);
+    gb_progress progress;
+    gb_progress_begin(&progress, "search", "queries", queries->texts, 0);
+    bool ok = scorer != NULL;
+    for (uint32_t q = 0, count; ok && q < queries->texts; q += count) {
+        count = queries->texts - q < AT_ONCE ? queries->texts - q : AT_ONCE;
+        ok = gb_token_score(scorer, q, count, NULL, passages->texts, keep_best, best, status);
+        gb_progress_update(&progress, q + count, NULL);
+    }
+    if (ok)
+        gb_progress_end(&progress, queries->texts, NULL);
+    gb_token_scorer_destroy(scorer);
+    return ok;
+}
+
 bool gb_token_search(gb_device *device, const gb_token_vectors *queries,
                      const gb_token_vectors *passages, uint32_t k, const gb_found *found,
                      gb_status *status)
@@ -59,19 +78,12 @@ bool gb_token_search(gb_device *device, const gb_token_vectors *queries,
     if (!queries->texts || !passages->texts || !k)
         return true;
     best_passages best = {found, gb_alloc(queries->texts, sizeof *best.have, status), k};
-    gb_token_scorer *scorer =
-        best.have ? gb_token_scorer_create(device, queries, passages, AT_ONCE, status) : NULL;
-    gb_progress progress;
-    gb_progress_begin(&progress, "search", "queries", queries->texts, 0);
-    bool ok = scorer != NULL;
-    for (uint32_t q = 0, count; ok && q < queries->texts; q += count) {
-        count = queries->texts - q < AT_ONCE ? queries->texts - q : AT_ONCE;
-        ok = gb_token_score(scorer, q, count, NULL, passages->texts, keep_best, &best, status);
-        gb_progress_update(&progress, q + count, NULL);
-    }
-    if (ok)
-        gb_progress_end(&progress, queries->texts, NULL);
-    gb_token_scorer_destroy(scorer);
+    bool ok = best.have != NULL;
+    if (ok && passages->tags && queries->tags)
+        ok = retrieve_token_lists_search(device, queries, passages, (token_lists_limits){0},
+                                         keep_best, &best, status);
+    else if (ok)
+        ok = search_all_pairs(device, queries, passages, &best, status);
     free(best.have);
     return ok;
 }

@@ -1,11 +1,13 @@
 /* Search of token vectors against a plain loop: ties, empty texts, tags, whole vectors, more than
- * one block of either side, and the scores of chosen passages. */
+ * one block of either side, inverted lists, and the scores of chosen passages. */
+#include "retrieve/search.h"
+
 #include <gabbro/ops.h>
-#include <gabbro/retrieve.h>
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MUST(x) cr_assert((x), "%s: %s", status.where, status.what)
 
@@ -159,6 +161,50 @@ Test(token_search, chosen_passages)
     for (uint32_t i = 0; i < 7; i++)
         cr_expect_eq(scores[chosen[i]], plain_score(&q, QUERY, &p, chosen[i]));
     cr_expect(isnan(scores[1]));
+    gb_token_scorer_destroy(scorer);
+    texts_free(&q), texts_free(&p);
+    close_device(device);
+}
+
+/* ---- inverted lists ---- */
+
+enum { LISTED = 300, ASKING = 70 };
+
+static void keep_scores(void *context, uint32_t query, const uint32_t *rows, const float *scores,
+                        uint32_t count)
+{
+    float *to = context; /* [ASKING, LISTED] */
+    for (uint32_t i = 0; i < count; i++)
+        to[query * LISTED + rows[i]] = scores[i];
+}
+
+/* Numbers whose sums depend on their order. */
+static void make_uneven(gb_token_vectors *v)
+{
+    float *tokens = (float *)v->tokens.values, *whole = (float *)v->whole.values;
+    for (size_t i = 0; i < (size_t)v->tokens.rows * v->tokens.width; i++)
+        tokens[i] = tokens[i] / 3 + (float)i / 7000;
+    for (size_t i = 0; i < (size_t)v->whole.rows * v->whole.width; i++)
+        whole[i] = whole[i] / 3;
+}
+
+Test(token_search, lists_have_the_bits_of_all_pairs)
+{
+    static float pairs[ASKING * LISTED], lists[ASKING * LISTED];
+    gb_status status = {0};
+    gb_token_vectors q = texts_make(ASKING, 9, 12, 1, true),
+                     p = texts_make(LISTED, 20, 12, 2, true);
+    make_uneven(&q), make_uneven(&p);
+    gb_device *device = open_device();
+    gb_token_scorer *scorer = gb_token_scorer_create(device, &q, &p, ASKING, &status);
+    MUST(scorer);
+    MUST(gb_token_score(scorer, 0, ASKING, NULL, LISTED, keep_scores, pairs, &status));
+    const token_lists_limits whole = {0}, parts = {.part_bytes = 9000, .products = 500};
+    MUST(retrieve_token_lists_search(device, &q, &p, whole, keep_scores, lists, &status));
+    cr_expect_arr_eq(lists, pairs, sizeof pairs);
+    memset(lists, 0, sizeof lists);
+    MUST(retrieve_token_lists_search(device, &q, &p, parts, keep_scores, lists, &status));
+    cr_expect_arr_eq(lists, pairs, sizeof pairs, "in parts and blocks");
     gb_token_scorer_destroy(scorer);
     texts_free(&q), texts_free(&p);
     close_device(device);
