@@ -248,14 +248,25 @@ function hard_negatives()
   return mine(finetune(here.mlm)), here.set.bm25
 end
 
--- A sparse encoder trained with negatives from BM25's run: SPLADE, with options of the regularisers or others.
+-- A sparse encoder trained with negatives from BM25's run, at a rate and for epochs of its own: SPLADE, with
+-- options of the loss, the regularisers or others.
 function splade(encoder, ...)
-  return finetune_as({options = {"--scoring", "sparse", ...}}, encoder, here.set.bm25)
+  return finetune_as({
+    epochs = own_setting("splade", "finetune_epochs"),
+    rate = own_setting("splade", "finetune_learning_rate"),
+    options = {"--scoring", "sparse", ...},
+  }, encoder, here.set.bm25)
 end
 
 -- The same, but queries are the terms that they have.
 function splade_doc(encoder, ...)
   return splade(encoder, "--query-tokens", ...)
+end
+
+-- SPLADE++: learns a teacher's margins.
+local function splade_distilled(encoder)
+  return splade(encoder, "--loss", "margin-mse", "--teacher", teacher_scores(encoder, here.set.bm25), "--drop-unscored",
+    option("--flops-queries", setting "splade_flops_queries"), option("--flops-passages", setting "splade_flops_passages"))
 end
 
 -- Words of the passages at hand with DeepCT's weights.
@@ -265,7 +276,7 @@ function deepct(encoder)
     settings.deepct_batch_passages, "--learning-rate", settings.deepct_learning_rate, "--dropout", settings.dropout, "--warmup",
     settings.warmup_ratio, "--seed", here.seed)
   return artifact(with_seed "weigh words", "weigh-words", "--model", model, "--collection", here.set.collection, "--tokens",
-    here.tokens)
+    here.tokens, run.ranks)
 end
 
 -- What a generator of that size writes for the questions at hand once it has learned answers, sentences or titles of the
@@ -388,12 +399,13 @@ local other_retrievers = {
   nprinc = nprinc,
   pair = passage_centred,
   rocketqa = denoised,
-  splade = splade,
+  splade = splade_distilled,
   ance = function(encoder) return ance(encoder, settings.ance_rounds) end,
   coil = function(encoder) return late_interaction("coil", encoder) end,
   colbert = function(encoder) return late_interaction("tokens", encoder) end,
   ["tct-colbert"] = function(encoder) return tct(encoder, late_interaction("tokens", encoder)) end,
   ["adore-star"] = function(encoder) return adore(star(encoder), settings.adore_depth) end,
+  led = function(encoder) return led(encoder, splade(encoder), settings.teacher_depth) end,
   ["tas-b"] = function(encoder)
     return topics(encoder, settings.tasb_clusters, teacher_scores(encoder, here.set.bm25), settings.tasb_margin_bins)
   end,

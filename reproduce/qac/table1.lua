@@ -31,7 +31,7 @@ for seed in seeds() do
     end)
   end
   on_request(function() deepct_row("deepct", mlm) end)
-  for name in each("nprinc", "ance", "tas-b", "coil", "colbert", "rocketqa", "pair") do
+  for name in each("nprinc", "ance", "tas-b", "coil", "colbert", "rocketqa", "pair", "led") do
     on_request(function() row(name, other_retriever(name, mlm), mlm) end)
   end
   -- Not in the paper: what one would try on a collection of one's own.
