@@ -7,6 +7,9 @@
 
 /* The stylesheet of all pages, CSS; src/page/style.css. */
 const char *gb_page_style(void);
+/* The page of a run, and for how long it is not written before nobody runs any more. */
+#define GB_PAGE_PROGRESS "progress.html"
+#define GB_PAGE_STALE_S  30
 /* Appends everything up to <body> and a link that skips to the heading. sheet: address of a file
  * with gb_page_style, as pages of a site share it; NULL: the page has the stylesheet in it, and is
  * one file that needs no other. more_head (HTML) is put at the end of the head. */

@@ -300,6 +300,8 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
 void gb_report_text(const gb_report *report, gb_text *out); /* at most 112 columns, ASCII */
 void gb_report_markdown(const gb_report *report, gb_text *out);
 void gb_report_html(const gb_report *report, gb_text *out); /* one file, no scripts */
+/* The content of that page, for pages that have more. */
+void gb_report_content(const gb_report *report, gb_text *out);
 bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status);
 void gb_report_csv(const gb_report *report, gb_text *out);   /* one line a cell, RFC 4180 */
 void gb_report_latex(const gb_report *report, gb_text *out); /* a tabular, no packages needed */
@@ -322,6 +324,9 @@ typedef struct gb_site_params {
  * relative, and nothing needs scripts or a server. Folders of figures (with a coverage.html,
  * tsne.html or figure.html) are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
+
+/* Appends a small <figure> of a training's losses (losses.tsv), its `label` below. */
+bool gb_report_spark(const char *path, const char *label, gb_text *out, gb_status *status);
 
 /* ---- results of others ---- */
 

@@ -5,6 +5,7 @@
 #define GABBRO_REPRODUCE_H
 
 #include <gabbro/options.h>
+#include <gabbro/page.h>
 
 /* What to do with a table. */
 typedef enum gb_reproduce_action {
@@ -56,6 +57,13 @@ typedef struct gb_reproduce_params {
 /* Does what the user asks for. Progress is printed on stderr, results on stdout. GB_INTERRUPTED
  * after a signal; the same call then continues where it was stopped. */
 bool gb_reproduce(const gb_reproduce_params *params, gb_status *status);
+
+/* Where a page that a run wrote (GB_PAGE_PROGRESS in the folder of its results) says that it runs
+ * and has not been written for GB_PAGE_STALE_S seconds, makes it say that it was stopped: by the
+ * clock of this machine, and without scripts. */
+void gb_reproduce_page_mark(gb_text *html);
+/* A page in its place that says that there is no run yet, and looks again. */
+void gb_reproduce_page_missing(gb_text *html);
 
 /* Prints all settings of a GB_REPRODUCE_TRAIN with their defaults, as a file of settings. */
 bool gb_reproduce_example(FILE *out, gb_status *status);

@@ -43,7 +43,8 @@ bool gb_ask(const gb_ask_params *params, gb_status *status);
 /* What is served, to whom, and how much of it. */
 typedef struct gb_serve_params {
     const gb_config *config;  /* of the program */
-    const char *model;        /* as gabbro_model_open takes it */
+    const char *model;        /* as gabbro_model_open takes it; NULL: a run is served */
+    const char *run;          /* folder of a run's results, to be looked at; NULL: a model is */
     gabbro_model_params open; /* to open it */
     const char *name;         /* of the model, as requests name it; NULL: `model` */
     const char *index;        /* folder that /search searches, or NULL */

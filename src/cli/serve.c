@@ -21,6 +21,8 @@ static int run(const gb_call *call)
     const char *index = NULL;
     bool quiet = false;
     const gb_option options[] = {
+        {"run", GB_OPTION_TEXT, &o.run, 0, "DIR",
+         "in the place of a model: results of reproduce, whose page follows the run"},
         {"index", GB_OPTION_TEXT, &index, 0, "DIR",
          "what /search searches: an index of gabbro ask, or any folder of vectors with ids"},
         {"name", GB_OPTION_TEXT, &o.name, 0, NULL,
@@ -54,11 +56,16 @@ static int run(const gb_call *call)
         return code;
     if (quiet)
         gb_log_set_level(GB_LOG_ERROR);
-    o.model = words.items[0];
+    if (!words.count == !o.run)
+        gb_fail(&status, GB_USAGE, NULL, "see --help", "give a model, or --run");
+    if (o.run && index)
+        gb_fail(&status, GB_USAGE, NULL, "see --help", "--index goes with a model");
+    o.model = words.count ? words.items[0] : NULL;
     o.max_bytes = max_kilobytes << 10;
     o.open.pooling = pooling == GB_OPEN ? NULL : poolings[pooling];
     gb_install_signals();
-    char *found = index ? gb_find_folder(call->config, index, &status) : NULL;
+    char *found =
+        index && status.code == GB_OK ? gb_find_folder(call->config, index, &status) : NULL;
     o.index = found;
     if (status.code == GB_OK)
         gb_serve(&o, &status);
@@ -69,9 +76,7 @@ static int run(const gb_call *call)
 const gb_command gb_cli_serve = {
     .name = "serve",
     .summary = "answer requests for vectors and passages over HTTP",
-    .operands = "MODEL",
-    .needs = "a model",
-    .operands_min = 1,
+    .operands = "[MODEL]",
     .operands_max = 1,
     .description =
         "Serve a model over HTTP until a signal asks to stop. MODEL is as in gabbro embed. Prints "
@@ -82,5 +87,7 @@ const gb_command gb_cli_serve = {
         "  GET  /health          200 while all is well\n\n"
         "Requests that wait are computed together. Only this machine is listened to unless --host "
         "says otherwise. A request that is too large, too late, damaged, or one too many is "
-        "answered with the status that its API has for it.",
+        "answered with the status that its API has for it.\n\n"
+        "With --run, which takes no model, it shows the page of a run and the files beside it, and "
+        "changes nothing: GET / (docs/reference/pages.md).",
     .run = run};

@@ -19,19 +19,33 @@ static void add_notes(const gb_report *report, json_t *rows)
     }
 }
 
-void gb_report_html(const gb_report *report, gb_text *out)
+/* The content; the caller frees the JSON that it was made of. */
+static json_t *content(const gb_report *report, gb_text *out, bool whole)
 {
     site_table table = {.folder = "", .root = report_table_json(report)};
-    const char *lines[8];
+    const char *title = gb_json_text(table.root, "title");
     if (!table.root) {
         out->failed = true;
-        return;
+        return NULL;
     }
     add_notes(report, json_object_get(table.root, "rows"));
-    const char *title = gb_json_text(table.root, "title");
-    gb_page_begin(out, title, NULL, "");
-    gb_page_heading(out, title);
+    if (whole) {
+        gb_page_begin(out, title, NULL, "");
+        gb_page_heading(out, title);
+    }
     report_site_table_content(&table, out);
+    return table.root;
+}
+
+void gb_report_content(const gb_report *report, gb_text *out)
+{
+    json_decref(content(report, out, false));
+}
+
+void gb_report_html(const gb_report *report, gb_text *out)
+{
+    json_t *root = content(report, out, true);
+    const char *lines[8];
     gb_text_printf(out, "<h2>How to read this</h2>\n<ul>\n");
     size_t count = report_reading_lines(report, lines);
     for (size_t i = 0; i < count; i++) {
@@ -40,5 +54,5 @@ void gb_report_html(const gb_report *report, gb_text *out)
     }
     gb_text_printf(out, "</ul>\n");
     gb_page_end(out);
-    json_decref(table.root);
+    json_decref(root);
 }

@@ -1,6 +1,7 @@
 /* Shows how far the making of tables is. */
 #include "run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,18 @@ static double pretrain_texts_of(const repro_node *node)
     return number(node, "--steps") * number(node, "--batch") * sides;
 }
 
-static repro_kind *kind_of(repro_progress *progress, const repro_node *node)
+static void kind_name(const repro_node *node, char name[64])
 {
-    char name[64];
     const char *command = node->words[0].text;
     bool objective = !strcmp(command, "pretrain") && node->count > 1;
-    snprintf(name, sizeof name, "%.24s%s%.24s", command, objective ? "-" : "",
+    snprintf(name, 64, "%.24s%s%.24s", command, objective ? "-" : "",
              objective ? node->words[1].text : "");
+}
+
+static repro_kind *kind_of(repro_progress *progress, const repro_node *node)
+{
+    char name[64] = "";
+    kind_name(node, name);
     size_t most = sizeof progress->kinds / sizeof *progress->kinds;
     for (size_t i = 0; i < progress->count; i++)
         if (!strcmp(progress->kinds[i].name, name) || i + 1 == most)
@@ -77,4 +83,23 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
     if (made)
         snprintf(text + length, 96 - (size_t)length, ", about %d minutes left",
                  (int)(rest / jobs / 60 + .5));
+}
+
+void repro_progress_count(const repro_progress *progress, size_t *made, size_t *all)
+{
+    *made = *all = 0;
+    for (size_t i = 0; i < progress->count; i++) {
+        *made += progress->kinds[i].made;
+        *all += progress->kinds[i].total;
+    }
+}
+
+double repro_progress_usual(const repro_progress *progress, const repro_node *node)
+{
+    char name[64];
+    kind_name(node, name);
+    for (size_t i = 0; i < progress->count; i++)
+        if (!strcmp(progress->kinds[i].name, name) && progress->kinds[i].made)
+            return progress->kinds[i].seconds / (double)progress->kinds[i].made;
+    return NAN;
 }

@@ -102,17 +102,31 @@ static bool has_results(const repro_session *session, const repro_table *table, 
     return false;
 }
 
+bool repro_result_done(const repro_result *result)
+{
+    const repro_node *node = result->evaluation.node;
+    return !node || node->state == REPRO_DONE;
+}
+
+/* done: leave out what is not yet done. */
 static bool write_results(const repro_session *session, const repro_table *table, const char *sum,
-                          int64_t seconds, const char *path, gb_status *status)
+                          int64_t seconds, bool done, const char *path, gb_status *status)
 {
     gb_text lines = {0};
     bool ok = add_line(&lines, head_line(session, table, sum, seconds), status);
     for (size_t i = 0; ok && i < table->result_count; i++)
-        if (selected(session, &table->results[i]))
+        if (selected(session, &table->results[i]) &&
+            (!done || repro_result_done(&table->results[i])))
             ok = add_line(&lines, result_line(&table->results[i]), status);
     ok = ok && gb_text_write(&lines, path, status);
     gb_text_free(&lines);
     return ok;
+}
+
+bool repro_results_lines(const repro_session *session, const repro_table *table, const char *sum,
+                         const char *path, gb_status *status)
+{
+    return write_results(session, table, sum, 0, true, path, status);
 }
 
 bool repro_results_check(const char *out, gb_status *status)
@@ -254,7 +268,7 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
     }
     char *results = gb_path_join(status, out, "results.jsonl");
     const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
-    ok = results && write_results(session, table, sum, seconds, results, status) &&
+    ok = results && write_results(session, table, sum, seconds, false, results, status) &&
          note_rows(session, table, status);
     if (session->entry == &repro_train_entry) {
         free(results);

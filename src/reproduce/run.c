@@ -1,29 +1,13 @@
 /* From the recipes of tables to their results. */
 #include "run.h"
+#include "train.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* One of the tables being made. */
-typedef struct making {
-    const repro_entry *entry; /* which */
-    repro_table table;        /* what its recipe declared */
-    char sum[40];             /* of its recipe */
-    const char *out;          /* folder of its results */
-    int code;                 /* exit code of what failed, 0: nothing did */
-    bool finished;            /* its results are written */
-} making;
-
-typedef struct run {
-    const repro_session *session; /* of the call */
-    repro_graph *graph;           /* of all tables */
-    making *makings;              /* [count] in the order in which they are made */
-    size_t count;                 /* tables */
-    size_t alone;            /* of them, the first ones, measure times: nothing runs beside them */
-    repro_schedule schedule; /* of the graph */
-    repro_progress progress; /* of all artifacts */
-} run;
+typedef repro_work run;
+typedef repro_making making;
 
 static bool say(const run *r)
 {
@@ -107,6 +91,7 @@ static bool done(void *context, repro_node *node, double seconds, const gb_text 
     }
     if (say(r))
         print_notices(r, node);
+    repro_page_update(r->page, true);
     return true;
 }
 
@@ -194,6 +179,7 @@ static bool make_artifacts(run *r, size_t which, size_t end, gb_status *status)
         repro_node *failed = NULL;
         int code = 0;
         ok = repro_schedule_advance(&r->schedule, &failed, &code, status);
+        repro_page_update(r->page, false);
         if (failed)
             fail_tables(r, failed, code, which, end);
     }
@@ -211,6 +197,7 @@ static bool make_table(run *r, size_t which, size_t end, gb_status *status)
     if (ok && !m->code)
         ok =
             repro_results_finish(r->session, &m->table, m->out, m->sum, time(NULL) - started, &why);
+    m->finished = ok && !m->code;
     if (!ok && why.code == GB_INTERRUPTED) {
         *status = why;
         return false;
@@ -363,7 +350,14 @@ bool repro_run(const repro_session *session, gb_status *status)
     if (!r)
         return false;
     r->session = session;
-    bool ok = prepare(r, status) && make_tables(r, status) && finish(r, status);
+    gb_status own = {0};
+    bool ok = prepare(r, &own);
+    if (ok && session->entry != &repro_train_entry) /* whose folder says all itself */
+        r->page = repro_page_open(r);
+    ok = ok && make_tables(r, &own) && finish(r, &own);
+    repro_page_close(r->page, &own);
+    if (!ok)
+        *status = own;
     repro_schedule_stop(&r->schedule);
     for (size_t t = 0; t < r->count; t++)
         repro_table_free(&r->makings[t].table);

@@ -64,8 +64,9 @@ typedef struct serve_job {
     gabbro_hit *hits;                                             /* [count, k] */
     void (*write)(struct serve_job *job, const serve_site *site); /* makes the answer of it */
     /* The answer. */
-    unsigned status; /* of HTTP; 0: there is none yet */
-    gb_text body;    /* JSON */
+    unsigned status;  /* of HTTP; 0: there is none yet */
+    gb_text body;     /* JSON, or what `type` says */
+    const char *type; /* NULL: application/json */
     /* Where it goes. */
     void *connection;       /* to be resumed */
     struct serve_job *next; /* in the queue */
@@ -95,6 +96,8 @@ void serve_print_vector(const serve_job *job, const serve_site *site, uint32_t r
 serve_read_fn serve_openai_read, serve_tei_embed_read, serve_tei_rerank_read, serve_search_read;
 void serve_openai_models(serve_job *job, const serve_site *site);
 void serve_tei_info(serve_job *job, const serve_site *site);
+/* The answer is a file below the folder of a run, its page for "/". */
+bool serve_run_read(serve_job *job, const serve_site *site, const char *path);
 
 /* ---- the queue ---- */
 

@@ -76,7 +76,7 @@ static bool is_token(const char *header, const char *token)
 
 static void health(const server *s, serve_job *job)
 {
-    if (serve_queue_healthy(s->queue))
+    if (!s->queue || serve_queue_healthy(s->queue))
         serve_answer(job, json_pack("{s:s}", "status", "ok"));
     else
         serve_fail(job, SERVE_LATE, "the last computation failed");
@@ -93,9 +93,15 @@ static void route(const server *s, request *r, const char *path, const char *met
     }
     while (i < count && strcmp(paths[i].path, path) != 0)
         i++;
+    if (s->site.how->run)
+        i = count;
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
     if (s->token && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
+    else if (s->site.how->run && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        serve_fail(r->job, SERVE_BAD_METHOD, "a run is only looked at: GET");
+    else if (s->site.how->run)
+        serve_run_read(r->job, &s->site, path);
     else if (i == count)
         serve_fail(r->job, SERVE_NO_PATH, "there is no %.200s", path);
     else if (strcmp(method, paths[i].read ? "POST" : "GET") != 0)
@@ -134,7 +140,15 @@ static enum MHD_Result respond(server *s, request *r, struct MHD_Connection *con
         MHD_create_response_from_buffer(job->body.length, job->body.data, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            job->type ? job->type : "application/json");
+    if (s->site.how->run) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        MHD_add_response_header(response, "Content-Security-Policy",
+                                "default-src 'none'; img-src 'self'; style-src 'self' "
+                                "'unsafe-inline'; script-src 'unsafe-inline'");
+    }
     if (job->status == 401)
         MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (job->status == 429 || job->status == 503)
@@ -338,6 +352,10 @@ static bool open_site(server *s, const gb_serve_params *params, gb_status *statu
     gabbro_status said = {0};
     serve_site *site = &s->site;
     *site = (serve_site){.how = params, .name = params->name ? params->name : params->model};
+    if (params->run)
+        return gb_dir_exists(params->run) ||
+               gb_fail(status, GB_DATA, params->run, "the folder that reproduce --out names",
+                       "no such folder");
     if (!(site->model = gb_library_open_model(params->config, params->model, &params->open, &said)))
         return gb_library_failed(&said, status);
     site->width = gabbro_model_width(site->model);
@@ -391,7 +409,8 @@ bool gb_serve(const gb_serve_params *params, gb_status *status)
     pthread_mutex_init(&s.lock, NULL);
     bool ok = read_token(&s, params->token_file, status) &&
               listen_on(&s, params->host, params->port, status) && open_site(&s, params, status) &&
-              (s.queue = serve_queue_create(&s.site, resume, status)) && start(&s, status);
+              (params->run || (s.queue = serve_queue_create(&s.site, resume, status))) &&
+              start(&s, status);
     if (ok)
         announce(&s);
     while (ok && !gb_interrupted()) {

@@ -28,9 +28,11 @@ model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocab
 covered=$(made coverage --model "one=$model" --model "the same=$model" --collection "$collection" --tokens "$tokens" --k 30)
 mapped=$(made tsne --model "one=$model" --collection "$collection" --tokens "$tokens" --split test --depth 20 --iterations 50)
 site=$work/recorded/site
+"$gabbro" reproduce table1 --rows bm25 --out run --quiet --set bm25_depth=20 >made 2>&1
+expect "a run leaves its page" [ -s run/progress.html ]
 set -- "$site/index.html" "$site/claims.html" "$site/qac-table1.mini.html" "$site/qac-table2.mini.html" \
     "$site/qac-table1.mini/cocondenser-query-r2.html" "$work/recorded/qac-table3/table.html" \
-    "$covered/coverage.html" "$mapped/tsne.html"
+    "$covered/coverage.html" "$mapped/tsne.html" "$work/run/progress.html" "$work/run/table.html"
 [ ! -s "$site/devices.html" ] || set -- "$@" "$site/devices.html"
 
 # ---- how they look ----

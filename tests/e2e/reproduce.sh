@@ -41,7 +41,7 @@ expect "retriever 2 learns from two runs" \
     [ "$(grep -c '^finetune.*--negatives .*/mine-.*--negatives .*/bm25-run-' "$work/log")" = 6 ]
 expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
 expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
-expect "no draft is left" [ "$(find "$work/out" -type f | wc -l)" = 1 ]
+expect "no draft is left, and the page of the run" [ "$(ls -A "$work/out" | tr '\n' ' ')" = 'progress.html results.jsonl ' ]
 
 # ---- some rows, and an encoder of one's own --------------------------------------------------------
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A stand-in for gabbro in tests of scripts. It logs its arguments in $WORK/log and prints a folder named by
-# them, or what it takes; it fails at the step $FAIL_AT. Where $COMPILES names a file, the first training after
+# them, or what it takes; it fails at the step $FAIL_AT, and sleeps at $SLEEP_AT. Where $COMPILES names a file, the first training after
 # it was removed takes 40 seconds more.
 [ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
 case "$1 $*" in
@@ -10,6 +10,7 @@ activation_bytes=4e9 parameter_bytes=4e9 passages=1000 queries=100 passage_flops
     exit
     ;;
 esac
+[ "${SLEEP_AT:-none}" != "$1" ] || sleep 20
 case $1 in
 doctor) echo "${DEVICE_TYPE:-discrete}" ;;
 "${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;

@@ -59,7 +59,10 @@ fi
 for file in table.md table.json table.html table.csv table.tex results.jsonl; do
     expect "it writes $file" [ -s "$work/quiet/$file" ]
 done
-expect "nothing else is in its folder" [ "$(find "$work/quiet" -type f | wc -l)" = 6 ]
+expect "and the page of the run, which says that it ended and leads to the table" \
+    sh -c 'grep -q "data-written=\"[0-9]*\">finished</span>" "$1" && grep -q "<a href=\"table.html\">" "$1" &&
+        grep -q "<figure><svg class=\"spark\"" "$1" && ! grep -q "http-equiv" "$1"' sh "$work/quiet/progress.html"
+expect "nothing else is in its folder" [ "$(find "$work/quiet" -type f | wc -l)" = 7 ]
 published=$(grep -c '"published_row": "[^"]' "$work/quiet/table.json")
 expect "all 26 published rows are in the table ($published)" [ "$published" = 26 ]
 obtained=$(grep -c '"42": [0-9]' "$work/quiet/table.json")
@@ -189,5 +192,5 @@ expect "after the kills the run ends with 0" [ "$status" = 0 ]
 same_numbers "table1 with few steps, killed three times" killed quiet
 rows=$(wc -l <"$work/killed/results.jsonl")
 expect "and leaves nothing but its results" \
-    [ "$rows $(find "$work/killed" -type f | wc -l)" = "26 6" ]
+    [ "$rows $(find "$work/killed" -type f | wc -l)" = "26 7" ]
 checks_end
