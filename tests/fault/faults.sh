@@ -465,7 +465,8 @@ fault 4 "the same through reproduce" "'no such'" \
     "$reproduce" table1 --collection beir --device 'no such' --out results --quiet
 fault 3 "a folder for results that cannot be made" 'cut.jsonl/results' \
     "$reproduce" table1 --collection beir --out cut.jsonl/results --quiet
-expect "a failed run leaves no results" [ -z "$(find results -type f)" ]
+expect "a failed run leaves no results, but a page that says so" \
+    [ "$(find results -type f) $(grep -c '>failed</span>' results/progress.html)" = 'results/progress.html 1' ]
 
 # ---- any call fails -------------------------------------------------------------------------------
 # One call of the program fails (GABBRO_FAIL_AT): one message and a code, no half-written file, and what
