@@ -42,7 +42,7 @@ until_said() # PATTERN FILE
 }
 
 # ---- how a run may end ----
-table done
+table done --quiet
 wait "$run"
 expect "a run that ended says so" [ "$(state done/progress.html)" = finished ]
 expect "its page does not ask for itself again" [ "$(grep -c http-equiv done/progress.html)" = 0 ]
@@ -63,11 +63,11 @@ expect "its page says that it was stopped" [ "$(state stopped/progress.html)" = 
 
 # ---- what harms a page harms no run ----
 mkdir -p kept/progress.html
-table kept
+table kept --quiet
 wait "$run"
 expect "a page that cannot be written" [ "$? $(grep -c '"row"' kept/results.jsonl)" = "0 $(grep -c '"row"' done/results.jsonl)" ]
 expect "leaves nothing behind" [ "$(ls -A kept | tr '\n' ' ')" = 'progress.html results.jsonl ' ]
-expect "and nothing is said" cmp done.stderr kept.stderr
+expect "and nothing is said" [ -z "$(cat done.stderr kept.stderr)" ]
 
 # ---- served ----
 if ! command -v curl >/dev/null || "$program" serve --run done --host nowhere 2>&1 | grep -q 'without libmicrohttpd'; then
