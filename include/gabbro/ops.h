@@ -388,12 +388,15 @@ enum {
     GB_QUIRK_NO_SHUFFLE_NORM = GB_QUIRK_OF_KERNELS << 3,      /* layer norm by shuffles: by rows */
     GB_QUIRK_NO_MATRIX_KHR = GB_QUIRK_OF_KERNELS << 4, /* products by KHR's matrices: NV's form of
                                                           them, rewritten */
+    GB_QUIRK_NO_MATRIX_ATTENTION = GB_QUIRK_OF_KERNELS << 5, /* attention by matrices: of floats */
 };
 #define GB_QUIRK_SHUFFLES                                                                          \
     (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
 #define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
-#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16)
-#define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
+#define GB_QUIRK_MATRICES                                                                          \
+    (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16 |                          \
+     GB_QUIRK_NO_MATRIX_ATTENTION)
+#define GB_QUIRK_TESTED (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
 
 /* The rules of these kernels, and params to open or find a device for them: the one that `select`
  * names (NULL: the best). */

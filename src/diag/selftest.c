@@ -21,6 +21,7 @@ static const struct {
     {GB_QUIRK_NO_TEXELS, "operands as texels", "storage buffers"},
     {GB_QUIRK_NO_LANE_ROWS, "a row for each lane", "a row for each workgroup"},
     {GB_QUIRK_NO_MATRIX_KHR, "products by KHR's matrices", "NV's form of them"},
+    {GB_QUIRK_NO_MATRIX_ATTENTION, "attention by cooperative matrices", "attention of floats"},
     {GB_QUIRK_NO_MATRIX, "products by cooperative matrices", "products of floats"},
     {GB_QUIRK_NO_BFLOAT16, "products by matrices of bfloat16", "products of floats"},
 };
@@ -210,7 +211,7 @@ static void refuse(gb_selftest_report *report, size_t i)
              diag_selftest_case_name(i));
 }
 
-/* All products by the form of matrices that `avoid` leaves. */
+/* All that is made by the form of matrices that `avoid` leaves. */
 static bool matrices_right(gb_device *device, uint32_t avoid, gb_selftest_column column,
                            gb_selftest_report *report)
 {
@@ -227,17 +228,31 @@ static bool matrices_right(gb_device *device, uint32_t avoid, gb_selftest_column
 }
 
 /* Cooperative matrices are used only where they are asked for, so a device on which they are wrong
- * is not refused: what is left then are products of floats. */
+ * is not refused: attention, or products too, are of floats then. Returns what to avoid; wrong: the
+ * products of this form. */
+static uint32_t test_form(gb_device *device, uint32_t avoid, gb_selftest_column column,
+                          uint32_t wrong, gb_selftest_report *report)
+{
+    if (matrices_right(device, avoid, column, report))
+        return 0;
+    return matrices_right(device, avoid | GB_QUIRK_NO_MATRIX_ATTENTION, column, report)
+               ? GB_QUIRK_NO_MATRIX_ATTENTION
+               : wrong;
+}
+
 static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all,
                               gb_selftest_report *report)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
     bool khr = caps->matrix.khr_source && !(caps->quirks & GB_QUIRK_NO_MATRIX_KHR);
-    bool right = matrices_right(device, avoid, GB_SELFTEST_MATRICES, report);
-    bool other =
-        khr && (all || !right) && gb_shader_find("matmul_matrix") &&
-        matrices_right(device, avoid | GB_QUIRK_NO_MATRIX_KHR, GB_SELFTEST_NV_FORM, report);
-    return right ? 0 : other ? GB_QUIRK_NO_MATRIX_KHR : GB_QUIRK_NO_MATRIX;
+    uint32_t found = test_form(device, avoid, GB_SELFTEST_MATRICES, GB_QUIRK_NO_MATRIX, report);
+    if (!khr || !(all || found) || !gb_shader_find("matmul_matrix"))
+        return found;
+    uint32_t other = test_form(device, avoid | GB_QUIRK_NO_MATRIX_KHR, GB_SELFTEST_NV_FORM,
+                               GB_QUIRK_NO_MATRIX, report);
+    if (!found || other == GB_QUIRK_NO_MATRIX)
+        return found;
+    return found == GB_QUIRK_NO_MATRIX || !other ? GB_QUIRK_NO_MATRIX_KHR | other : found;
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
@@ -319,8 +334,8 @@ bool gb_selftest_run(gb_device *device, bool all, gb_selftest_report *report, gb
     bool bfloats = caps->matrix_bf16.m && (all || precision == GB_BF16);
     if (halves)
         avoid |= test_matrices(device, avoid, all, report);
-    if (bfloats && !matrices_right(device, avoid, GB_SELFTEST_BFLOAT16, report))
-        avoid |= GB_QUIRK_NO_BFLOAT16;
+    if (bfloats)
+        avoid |= test_form(device, avoid, GB_SELFTEST_BFLOAT16, GB_QUIRK_NO_BFLOAT16, report);
     gb_device_avoid(device, avoid);
     gb_device_use_precision(device, precision);
     report->wrong = avoid & ~given;

@@ -1,6 +1,6 @@
 /* Multi-head attention inside sequences of a batch (Vaswani et al., 2017): streaming softmax
  * forward; backward in two passes (queries, then keys and values), no atomics. */
-#include "ops.h"
+#include "attention_kernel.h"
 
 #include <math.h>
 
@@ -37,21 +37,20 @@ static sequences_layout layout_of(const gb_tape *tape, const gb_node *node)
                               GB_SEQUENCES_HEADER + 2 * starts};
 }
 
-/* Start of one of the three kernels. */
-static gb_kernel attention_kernel(const char *shader, bool backward, const gb_target *target,
-                                  const gb_tape *tape, const gb_node *node)
+static uint32_t head_dim_of(const gb_node *node)
 {
-    uint32_t width = node->attr[ATTR_WIDTH], head_dim = width / node->attr[ATTR_HEADS];
-    uint32_t sequences = layout_of(tape, node).count;
+    return node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS];
+}
+
+/* Start of one of the three kernels. */
+static gb_kernel attention_kernel(const attention_choice *choice, const gb_tape *tape,
+                                  const gb_node *node)
+{
+    uint32_t width = node->attr[ATTR_WIDTH], sequences = layout_of(tape, node).count;
     uint32_t queries = gb_tape_tensor(tape, node->in[IN_Q])->rows;
     uint32_t rows = gb_tape_tensor(tape, node->in[IN_KV])->rows;
-    gb_kernel kernel = ops_kernel_of(shader, NULL);
-    uint32_t lanes = ops_attention_lanes(target, head_dim, backward);
-    ops_spec(&kernel, lanes);
-    ops_spec(&kernel, head_dim / 4);
-    ops_spec(&kernel, node->attr[ATTR_MASK]);
-    ops_spec(&kernel, gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
-    ops_spec(&kernel, lanes);
+    gb_kernel kernel = ops_attention_kernel(choice, head_dim_of(node), node->attr[ATTR_MASK],
+                                            gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
     /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
      * mean of squares is at least the square of the mean). */
     double mean = sequences ? (double)rows / sequences : 0;
@@ -91,19 +90,20 @@ static void push_all(gb_kernel *kernel, const gb_tape *tape, const gb_node *node
  * workgroup walks a whole (sequence, head), unless its loops would be too long; kernels on texels
  * know no other way. */
 static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
-                        gb_kernel *kernel, uint32_t mask, gb_status *status)
+                        const attention_choice *choice, gb_kernel *kernel, uint32_t mask,
+                        gb_status *status)
 {
     const gb_target *target = &emitter->target;
-    uint64_t max_length = node->attr[ATTR_LONGEST], own = ops_attention_rows(target);
+    uint64_t max_length = node->attr[ATTR_LONGEST], own = choice->rows;
     uint64_t strips = (max_length + own - 1) / own;
     if (!ops_check_iterations(target, max_length + 1, "attention", status))
         return false;
-    if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED &&
+    if (choice->by_lanes && head_dim_of(node) <= WIDEST_UNROLLED &&
         !(target->avoid & GB_QUIRK_NO_SHUFFLE_ATTENTION) &&
         ops_iterations_fit(target, strips * (strips + 1)))
         gb_use_texels(target, tape, kernel, mask);
-    if (kernel->texels || (target->profile == GB_PROFILE_CPU &&
-                           ops_iterations_fit(target, strips * (max_length + 1))))
+    if (kernel->texels ||
+        (choice->by_lanes && ops_iterations_fit(target, strips * (max_length + 1))))
         strips = 1;
     push_all(kernel, tape, node, (uint32_t)strips);
     gb_grid(target, layout_of(tape, node).count * node->attr[ATTR_HEADS] * (uint32_t)strips,
@@ -113,23 +113,25 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_forward"), false,
-                                        &emitter->target, tape, node);
+    attention_choice choice =
+        ops_attention_choose(&emitter->target, ATTENTION_FORWARD, false, head_dim_of(node));
+    gb_kernel kernel = attention_kernel(&choice, tape, node);
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     ops_bind_tensor(&kernel, 3, node->in[IN_BITS], GB_READ);
     ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     ops_bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
-    return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
+    return emit_kernel(emitter, tape, node, &choice, &kernel, 1 << 1 | 1 << 2, status);
 }
 
 static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       gb_status *status)
 {
     gb_tensor dq = node->out[0], dkv = node->out[1] == GB_NO_TENSOR ? dq : node->out[1];
-    gb_kernel kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_backward_q"),
-                                        true, &emitter->target, tape, node);
+    attention_choice choice =
+        ops_attention_choose(&emitter->target, ATTENTION_BACKWARD_Q, false, head_dim_of(node));
+    gb_kernel kernel = attention_kernel(&choice, tape, node);
     kernel.flops *= 1.5;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
@@ -139,10 +141,12 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     ops_bind_tensor(&kernel, 5, node->in[IN_DOUT], GB_READ);
     ops_bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
     ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
-    if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
+    if (!emit_kernel(emitter, tape, node, &choice, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
+                     status))
         return false;
-    kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_backward_kv"), true,
-                              &emitter->target, tape, node);
+    choice =
+        ops_attention_choose(&emitter->target, ATTENTION_BACKWARD_KV, false, head_dim_of(node));
+    kernel = attention_kernel(&choice, tape, node);
     kernel.flops *= 2;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
@@ -151,7 +155,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     ops_bind_tensor(&kernel, 4, node->in[IN_DOUT], GB_READ);
     ops_bind_tensor(&kernel, 5, node->in[IN_LSE], GB_READ);
     ops_bind_tensor(&kernel, 6, dkv, GB_WRITE);
-    return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4, status);
+    return emit_kernel(emitter, tape, node, &choice, &kernel, 1 << 1 | 1 << 2 | 1 << 4, status);
 }
 
 /* ---- reference ---- */

@@ -1,7 +1,7 @@
 /* Attention of rows over rows of the same or of another list: with a learned bias by distance (T5,
  * Raffel et al., 2020), with heads of keys that several heads of queries share (Ainslie et al.,
  * 2023), and with queries that are the last of longer sequences of keys, as in a cache. */
-#include "ops.h"
+#include "attention_kernel.h"
 
 #include <math.h>
 
@@ -21,10 +21,10 @@ enum {
     ATTR_V_COL
 };
 
-/* Start of a kernel of `lanes` lanes whose workgroups own `own` of up to `rows` rows of each of
- * `heads` heads, and whose lanes take up to `iterations` rows of the other side. */
-static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
-                  const gb_node *node, uint32_t lanes, uint32_t own, uint32_t heads, uint32_t rows,
+/* Start of a kernel whose workgroups own rows of up to `rows` of each of `heads` heads, and whose
+ * lanes take up to `iterations` rows of the other side. */
+static bool start(gb_kernel *kernel, const attention_choice *choice, const gb_target *target,
+                  const gb_tape *tape, const gb_node *node, uint32_t heads, uint32_t rows,
                   uint64_t iterations, gb_status *status)
 {
     const uint32_t *attr = node->attr;
@@ -33,14 +33,10 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
     const gb_tensor_info *bias =
         node->in[IN_BIAS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BIAS]);
     uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
-    uint32_t strips = (rows + own - 1) / own;
+    uint32_t strips = (rows + choice->rows - 1) / choice->rows;
     if (!ops_check_iterations(target, iterations, "attention", status))
         return false;
-    ops_spec(kernel, lanes);
-    ops_spec(kernel, attr[ATTR_HEAD_DIM] / 4);
-    ops_spec(kernel, attr[ATTR_CAUSAL]);
-    ops_spec(kernel, bias != NULL);
-    ops_spec(kernel, lanes);
+    *kernel = ops_attention_kernel(choice, attr[ATTR_HEAD_DIM], attr[ATTR_CAUSAL], bias != NULL);
     push(kernel, ATTEND_PUSH, .sequences = sequences, .heads = attr[ATTR_HEADS],
          .share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS], .strips = strips, .q_ld4 = q->ld / 4,
          .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv->ld / 4, .k_col4 = attr[ATTR_K_COL] / 4,
@@ -55,27 +51,30 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
     return true;
 }
 
-/* What the kernel reads; `rest` at bindings 4, 5... */
-static void bind_all(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
-                     const gb_node *node, const gb_tensor *rest, uint32_t count)
+/* What the kernel reads, on CPU drivers as texels; `rest` at bindings 4, 5... */
+static void bind_all(gb_kernel *kernel, const attention_choice *choice, const gb_target *target,
+                     const gb_tape *tape, const gb_node *node, const gb_tensor *rest,
+                     uint32_t count)
 {
     for (int i = IN_SPANS; i <= IN_BIAS; i++)
         ops_bind_tensor(kernel, i, node->in[i], GB_READ);
     for (uint32_t i = 0; i < count; i++)
         ops_bind_tensor(kernel, (int)i + 4, rest[i], GB_READ);
-    gb_use_texels(target, tape, kernel, 0xe | ((1u << count) - 1) << 4);
+    if (choice->by_lanes)
+        gb_use_texels(target, tape, kernel, 0xe | ((1u << count) - 1) << 4);
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_target *target = &emitter->target;
-    gb_kernel kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_forward"), NULL);
-    if (!start(&kernel, target, tape, node,
-               ops_attention_lanes(target, node->attr[ATTR_HEAD_DIM], false),
-               ops_attention_rows(target), node->attr[ATTR_HEADS], node->attr[ATTR_LONGEST_Q],
-               node->attr[ATTR_LONGEST_K], status))
+    const uint32_t *attr = node->attr;
+    attention_choice choice =
+        ops_attention_choose(target, ATTENTION_FORWARD, true, attr[ATTR_HEAD_DIM]);
+    gb_kernel kernel;
+    if (!start(&kernel, &choice, target, tape, node, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
+               attr[ATTR_LONGEST_K], status))
         return false;
-    bind_all(&kernel, &emitter->target, tape, node, NULL, 0);
+    bind_all(&kernel, &choice, target, tape, node, NULL, 0);
     ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     ops_bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
@@ -85,15 +84,22 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 static bool emit_bias(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       const gb_tensor *read, gb_status *status)
 {
-    gb_kernel kernel = ops_kernel_of("attention_gqa_backward_bias", NULL);
     const gb_tensor_info *bias = gb_tape_tensor(tape, node->out[GRAD_BIAS]);
-    uint32_t lanes = ops_lanes(&emitter->target);
+    const gb_target *target = &emitter->target;
+    uint32_t lanes = ops_lanes(target);
+    attention_choice choice = {.shader = "attention_gqa_backward_bias",
+                               .lanes = lanes,
+                               .rows = lanes,
+                               .by_lanes = true,
+                               .spec = {lanes},
+                               .spec_count = 1};
     uint64_t iterations = (uint64_t)gb_tape_tensor(tape, node->in[IN_Q])->rows +
                           gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
-    if (!start(&kernel, &emitter->target, tape, node, lanes, lanes, 1, 1, iterations, status))
+    gb_kernel kernel;
+    if (!start(&kernel, &choice, target, tape, node, 1, 1, iterations, status))
         return false;
-    gb_grid(&emitter->target, (bias->rows * bias->ld + lanes - 1) / lanes, kernel.grid);
-    bind_all(&kernel, &emitter->target, tape, node, read, 2);
+    gb_grid(target, (bias->rows * bias->ld + lanes - 1) / lanes, kernel.grid);
+    bind_all(&kernel, &choice, target, tape, node, read, 2);
     ops_bind_tensor(&kernel, 6, node->out[GRAD_BIAS], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
 }
@@ -104,27 +110,27 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     const uint32_t *attr = node->attr;
     gb_tensor dq = node->out[GRAD_Q], dkv = node->out[GRAD_KV];
     const gb_target *target = &emitter->target;
-    uint32_t lanes = ops_attention_lanes(target, attr[ATTR_HEAD_DIM], true);
-    uint32_t own = ops_attention_rows(target);
-    gb_kernel kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_backward_q"), NULL);
-    if (!start(&kernel, target, tape, node, lanes, own, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
+    attention_choice choice =
+        ops_attention_choose(target, ATTENTION_BACKWARD_Q, true, attr[ATTR_HEAD_DIM]);
+    gb_kernel kernel;
+    if (!start(&kernel, &choice, target, tape, node, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
                attr[ATTR_LONGEST_K], status))
         return false;
     kernel.flops *= 1.5;
-    bind_all(&kernel, &emitter->target, tape, node,
+    bind_all(&kernel, &choice, target, tape, node,
              (gb_tensor[]){node->in[IN_OUT], node->in[IN_DOUT]}, 2);
     ops_bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
     ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!gb_emit(emitter, &kernel, status))
         return false;
     const gb_tensor read[] = {node->in[IN_DOUT], node->in[IN_LSE]};
-    kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_backward_kv"), NULL);
+    choice = ops_attention_choose(target, ATTENTION_BACKWARD_KV, true, attr[ATTR_HEAD_DIM]);
     uint32_t share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS];
-    if (!start(&kernel, target, tape, node, lanes, own, attr[ATTR_KV_HEADS], attr[ATTR_LONGEST_K],
+    if (!start(&kernel, &choice, target, tape, node, attr[ATTR_KV_HEADS], attr[ATTR_LONGEST_K],
                (uint64_t)attr[ATTR_LONGEST_Q] * share + share, status))
         return false;
     kernel.flops *= 2;
-    bind_all(&kernel, &emitter->target, tape, node, read, 2);
+    bind_all(&kernel, &choice, target, tape, node, read, 2);
     ops_bind_tensor(&kernel, 6, dkv == GB_NO_TENSOR ? dq : dkv, GB_WRITE);
     return gb_emit(emitter, &kernel, status) &&
            (node->out[GRAD_BIAS] == GB_NO_TENSOR || emit_bias(emitter, tape, node, read, status));

@@ -13,29 +13,6 @@ uint32_t ops_lanes(const gb_target *target)
     return target->max_invocations < 64 ? target->max_invocations : 64;
 }
 
-#define ATTENTION_TILE 32 /* TILE of common/attention_tiles.glsl, whose lanes are 64 or more */
-
-/* A lane keeps 32 numbers of its rows, so that no GPU's registers end; backward there are two
- * tiles of products beside them, and two gradients of keys. */
-uint32_t ops_attention_lanes(const gb_target *target, uint32_t head_dim, bool backward)
-{
-    if (target->profile == GB_PROFILE_CPU)
-        return ops_lanes(target);
-    uint32_t wanted = head_dim << backward, lanes = 64;
-    if (target->avoid & GB_QUIRK_MORE_LANES)
-        wanted = backward && head_dim < 64 ? 128 : 2 * head_dim;
-    if (target->avoid & GB_QUIRK_MOST_LANES && backward && head_dim >= 64)
-        wanted = 4 * head_dim;
-    while (lanes < 256 && lanes < wanted && 2 * lanes <= target->max_invocations)
-        lanes *= 2;
-    return lanes;
-}
-
-uint32_t ops_attention_rows(const gb_target *target)
-{
-    return target->profile == GB_PROFILE_CPU ? ops_lanes(target) : ATTENTION_TILE;
-}
-
 bool ops_lane_rows(const gb_target *target)
 {
     return target->profile == GB_PROFILE_CPU && !(target->avoid & GB_QUIRK_NO_LANE_ROWS);

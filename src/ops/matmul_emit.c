@@ -221,10 +221,16 @@ static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const ma
     return (tiling){t->bm, t->bn, t->bk};
 }
 
-static bool has_matrices(const gb_target *target)
+bool ops_has_matrices(const gb_target *target)
 {
     uint32_t wrong = target->matrix.bfloat16 ? GB_QUIRK_NO_BFLOAT16 : GB_QUIRK_NO_MATRIX;
     return target->matrix.m && !(target->avoid & wrong);
+}
+
+bool ops_has_khr_matrices(const gb_target *target)
+{
+    return ops_has_matrices(target) && target->matrix.khr_source &&
+           !(target->avoid & GB_QUIRK_NO_MATRIX_KHR);
 }
 
 /* A large tile needs so many of them to keep a large GPU busy. */
@@ -273,10 +279,9 @@ static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const ma
     uint32_t own_n = tile.columns / (tile.groups_n * matrix->n);
     own_m += !own_m;
     own_n += !own_n;
-    bool khr = matrix->khr_source && !(target->avoid & GB_QUIRK_NO_MATRIX_KHR);
-    kernel->shader = matrix->bfloat16 ? "matmul_matrix_bfloat16"
-                     : khr            ? "matmul_matrix_khr"
-                                      : "matmul_matrix";
+    kernel->shader = matrix->bfloat16               ? "matmul_matrix_bfloat16"
+                     : ops_has_khr_matrices(target) ? "matmul_matrix_khr"
+                                                    : "matmul_matrix";
     ops_spec(kernel, tile.groups_m * tile.groups_n * matrix->lanes);
     spec_flags(kernel, call, epilogue, call->k % tile.depth != 0);
     ops_spec(kernel, matrix->m);
@@ -310,7 +315,7 @@ bool ops_matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call
     if (!split)
         own.splits = 1;
     gb_kernel kernel = ops_kernel_of(NULL, form_label(call->form));
-    bool matrices = has_matrices(&emitter->target);
+    bool matrices = ops_has_matrices(&emitter->target);
     bool cpu = !matrices && has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
     bind_operands(&kernel, call);
     if (cpu && call->k) /* a product without k has nothing to view */

@@ -52,11 +52,9 @@ static inline void ops_spec(gb_kernel *kernel, uint32_t value)
 
 /* Lanes of a workgroup for simple kernels: one AVX2 register on a CPU. */
 uint32_t ops_lanes(const gb_target *target);
-/* Attention: name of a kernel of a family, lanes of a workgroup, and how many rows those own at a
- * time; on GPUs those of common/attention_tiles.glsl. */
-#define OPS_ATTENTION(target, name) ((target)->profile == GB_PROFILE_CPU ? name : name "_tiled")
-uint32_t ops_attention_lanes(const gb_target *target, uint32_t head_dim, bool backward);
-uint32_t ops_attention_rows(const gb_target *target);
+/* Whether products are made by cooperative matrices, and by the kernels compiled for KHR's. */
+bool ops_has_matrices(const gb_target *target);
+bool ops_has_khr_matrices(const gb_target *target);
 /* Whether kernels on rows give each lane a row of its own: barriers are dear on CPU drivers. */
 bool ops_lane_rows(const gb_target *target);
 /* Whether one lane may take so many iterations of loops: CPU drivers end them silently. */

@@ -10,6 +10,7 @@ static const struct gb_quirk_name names[] = {
     {GB_QUIRK_NO_SHUFFLE_ATTENTION, "no_shuffle_attention"},
     {GB_QUIRK_NO_SHUFFLE_NORM, "no_shuffle_norm"},
     {GB_QUIRK_NO_MATRIX_KHR, "no_matrix_khr"},
+    {GB_QUIRK_NO_MATRIX_ATTENTION, "no_matrix_attention"},
 };
 
 /* The shuffling kernels of CPU drivers stand on workgroups of 8 lanes that are one subgroup. */

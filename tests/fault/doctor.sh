@@ -90,5 +90,12 @@ else
     expect 'they are named' grep -q '^WRONG  *products by cooperative matrices: from now on products of floats' "$WORK/out"
     expect 'what was found is kept' grep -qx 'wrong no_matrix' "$WORK"/cache/gabbro/selftest-matrix-*.txt
     expect 'and heeded' sh -c "'$gabbro' determinism --steps 3 --replays 2 2>&1 | grep -q 'quirks no_matrix'"
+    rm -f "$WORK"/cache/gabbro/selftest-matrix-*.txt
+    GABBRO_SPOIL=attention_forward_matrix,attention_forward_matrix_khr
+    "$gabbro" doctor --quick >"$WORK/out" 2>&1
+    code=$?
+    expect 'with wrong attention by matrices products keep them' [ $code = 0 ]
+    expect 'it is named' grep -q '^WRONG  *attention by cooperative matrices: from now on attention of floats' "$WORK/out"
+    expect 'and kept' grep -qx 'wrong no_matrix_attention' "$WORK"/cache/gabbro/selftest-matrix-*.txt
 fi
 checks_end

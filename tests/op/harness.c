@@ -30,6 +30,13 @@ program program_make(void)
     return p;
 }
 
+program program_of_precision(gb_precision precision)
+{
+    program p = program_make();
+    p.precision = precision;
+    return p;
+}
+
 void program_free(program *p)
 {
     gb_tape_destroy(p->tape);
@@ -258,4 +265,24 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     gb_reference_destroy(s.ref);
     gb_state_destroy(state);
     gb_device_close(device);
+}
+
+double test_rounding(gb_precision precision)
+{
+    return precision == GB_BF16 ? 1.0 / 128 : 1.0 / 1024;
+}
+
+void test_each_precision(void (*check)(gb_precision precision))
+{
+    gb_device *device = test_device();
+    gb_device_caps caps = *gb_device_get_caps(device);
+    bool found = false;
+    gb_device_close(device);
+    for (int p = GB_FP16; p <= GB_BF16; p++)
+        if (gb_matrix_of(&caps, (gb_precision)p).m) {
+            check((gb_precision)p);
+            found = true;
+        }
+    if (!found)
+        cr_skip_test("skipped: the device has no cooperative matrices of 16-bit floats");
 }

@@ -15,6 +15,8 @@ typedef struct program {
 } program;
 
 program program_make(void);
+/* With products of that precision. */
+program program_of_precision(gb_precision precision);
 void program_free(program *p);
 /* A random operand with a gradient. */
 uint32_t program_param(program *p, const char *name, uint32_t rows, uint32_t cols);
@@ -38,5 +40,10 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
                    double tolerance);
 /* The device under test, validation on. */
 gb_device *test_device(void);
+/* Check in each precision that the device has cooperative matrices for; a test of its own is
+ * skipped where it has none. */
+void test_each_precision(void (*check)(gb_precision precision));
+/* Twice what rounding one operand of a product changes of it. */
+double test_rounding(gb_precision precision);
 
 #endif

@@ -8,39 +8,10 @@
 
 #define EXACT (64 * 6e-8)
 
-/* Twice the rounding of one operand. */
-static double rounded(gb_precision precision)
-{
-    return precision == GB_BF16 ? 1.0 / 128 : 1.0 / 1024;
-}
-
-/* In each precision that the device has matrices for. */
-static void each_precision(void (*check)(gb_precision precision))
-{
-    gb_device *device = test_device();
-    gb_device_caps caps = *gb_device_get_caps(device);
-    bool found = false;
-    gb_device_close(device);
-    for (int p = GB_FP16; p <= GB_BF16; p++)
-        if (gb_matrix_of(&caps, (gb_precision)p).m) {
-            check((gb_precision)p);
-            found = true;
-        }
-    if (!found)
-        cr_skip_test("skipped: the device has no cooperative matrices of 16-bit floats");
-}
-
-static program of_precision(gb_precision precision)
-{
-    program p = program_make();
-    p.precision = precision;
-    return p;
-}
-
 static void product_case(gb_precision precision, gb_matmul_form form, uint32_t m, uint32_t n,
                          uint32_t k)
 {
-    program p = of_precision(precision);
+    program p = program_of_precision(precision);
     program_param(&p, "a", form == GB_TN ? k : m, form == GB_TN ? m : k);
     program_param(&p, "b", form == GB_NT ? n : k, form == GB_NT ? k : n);
     program_freeze(&p);
@@ -52,7 +23,7 @@ static void product_case(gb_precision precision, gb_matmul_form form, uint32_t m
 /* Bias and residual, and a GELU before the residual: its gradient is a rounded operand. */
 static void layer_case(gb_precision precision, uint32_t m, uint32_t n, uint32_t k, bool gelu)
 {
-    program p = of_precision(precision);
+    program p = program_of_precision(precision);
     program_param(&p, "a", m, k);
     program_param(&p, "b", n, k);
     program_param(&p, "bias", 1, n);
@@ -60,7 +31,7 @@ static void layer_case(gb_precision precision, uint32_t m, uint32_t n, uint32_t 
     program_freeze(&p);
     gb_tensor y = gb_linear(p.tape, program_operand(&p, "a"), program_operand(&p, "b"),
                             program_operand(&p, "bias"), gelu, program_operand(&p, "residual"));
-    check_program(&p, y, NULL, 0, gelu ? rounded(precision) : EXACT);
+    check_program(&p, y, NULL, 0, gelu ? test_rounding(precision) : EXACT);
     program_free(&p);
 }
 
@@ -85,13 +56,13 @@ static void products(gb_precision precision)
 
 Test(matrix, products, .timeout = 1000)
 {
-    each_precision(products);
+    test_each_precision(products);
 }
 
 /* The gradient of a GELU inside a product, and products that add to older gradients. */
 static void layer_chain(gb_precision precision)
 {
-    program p = of_precision(precision);
+    program p = program_of_precision(precision);
     program_param(&p, "x", 37, 24);
     program_param(&p, "w1", 40, 24);
     program_param(&p, "b1", 1, 40);
@@ -103,19 +74,19 @@ static void layer_chain(gb_precision precision)
         gb_linear(p.tape, h, program_operand(&p, "w2"), GB_NO_TENSOR, false, GB_NO_TENSOR);
     y = gb_linear(p.tape, gb_matmul(p.tape, GB_NT, y, y), gb_matmul(p.tape, GB_NT, x, x),
                   GB_NO_TENSOR, false, gb_matmul(p.tape, GB_NT, x, y));
-    check_program(&p, y, NULL, 0, 8 * rounded(precision));
+    check_program(&p, y, NULL, 0, 8 * test_rounding(precision));
     program_free(&p);
 }
 
 Test(matrix, layer_chain, .timeout = 1000)
 {
-    each_precision(layer_chain);
+    test_each_precision(layer_chain);
 }
 
 /* The residual of a product may be an older gradient. */
 static void adds_to_gradients(gb_precision precision)
 {
-    program p = of_precision(precision);
+    program p = program_of_precision(precision);
     program_param(&p, "x", 37, 24);
     program_param(&p, "w1", 24, 24);
     program_param(&p, "w2", 24, 24);
@@ -129,5 +100,5 @@ static void adds_to_gradients(gb_precision precision)
 
 Test(matrix, adds_to_gradients_exactly, .timeout = 1000)
 {
-    each_precision(adds_to_gradients);
+    test_each_precision(adds_to_gradients);
 }

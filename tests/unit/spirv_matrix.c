@@ -56,6 +56,26 @@ Test(spirv_matrix, every_instruction_has_its_counterpart)
     free(words);
 }
 
+/* Attention's too. */
+Test(spirv_matrix, every_kernel_can_be_rewritten)
+{
+    kernel();
+    size_t rewritten = 0;
+    for (size_t i = 0; i < gb_shader_binary_count; i++) {
+        const gb_shader_binary *shader = &gb_shader_binaries[i];
+        if (!vk_spirv_has_nv_matrices(shader->words, shader->word_count))
+            continue;
+        gb_status status = {0};
+        size_t count;
+        uint32_t *words = vk_spirv_khr_matrices(shader->words, shader->word_count,
+                                                shader->users & GB_USER_BF16, &count, &status);
+        cr_expect(words, "%s: %s", shader->name, status.what);
+        free(words);
+        rewritten++;
+    }
+    cr_expect_gt(rewritten, 13, "products, and attention in two precisions");
+}
+
 /* The word `at` of the first instruction with that opcode. */
 static uint32_t word_of(const uint32_t *words, size_t count, uint32_t opcode, uint32_t at)
 {

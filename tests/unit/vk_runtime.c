@@ -339,8 +339,8 @@ Test(vk_runtime, too_large_a_buffer)
 /* A card of a made-up size: its buffers together are no larger, and its name in keys says so. */
 Test(vk_runtime, memory_of_a_made_up_card)
 {
-    static const char *const wrong[] = {"memory=", "memory=0", "memory=8X", "buffer=-1G",
-                                        "memory=8Gi", "max", "memory"};
+    static const char *const wrong[] = {"memory=",    "memory=0", "memory=8X", "buffer=-1G",
+                                        "memory=8Gi", "max",      "memory"};
     gb_status status = {0};
     setenv("GABBRO_LIMITS", "memory=1.5M,buffer=1M", 1);
     gb_device *device = open_device(false);
@@ -474,6 +474,7 @@ Test(vk_runtime, subgroup_use_from_spirv)
     cr_expect_eq(subgroup_use("attention_forward_texel"), VK_SUBGROUPS_SEEN);
     cr_expect_eq(subgroup_use("matmul_matrix"), VK_SUBGROUPS_OF_MATRICES);
     cr_expect_eq(subgroup_use("matmul_matrix_khr"), VK_SUBGROUPS_OF_MATRICES);
+    cr_expect_eq(subgroup_use("attention_forward_matrix"), VK_SUBGROUPS_OF_MATRICES);
 }
 
 Test(vk_runtime, pipelines_are_shared_and_specialised)
