@@ -462,7 +462,7 @@ typedef struct gb_vector_file {
     const char *path;    /* .npy file, the same for all ranks */
     const char *journal; /* note of this rank alone, from which the next call with the same texts,
                             model and number of ranks continues */
-    bool half;           /* vectors are rounded to float16 */
+    gb_number numbers; /* what vectors are rounded to; int8 has its factors in scales.npy beside */
 } gb_vector_file;
 /* Encodes texts to a .npy file [count, width] (float32). Every rank encodes a part of them; when
  * they return, the file is whole. padding (may be NULL) gets the rows that this rank computed. */
@@ -486,7 +486,7 @@ typedef struct gb_shard {
     const gb_collection *collection; /* collection of the retriever's tokens */
     const char *split;               /* queries of this split; NULL: the passages */
     uint32_t index, count;           /* one of `count` equal parts, from 0 */
-    bool half;                       /* vectors are rounded to float16 */
+    gb_number numbers;               /* what vectors are rounded to; those of tokens not to int8 */
 } gb_shard;
 /* What was written of a shard. */
 typedef struct gb_shard_written {

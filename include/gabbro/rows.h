@@ -66,6 +66,17 @@ void gb_faiss_header(uint64_t rows, uint32_t width, char header[GB_FAISS_HEADER]
 void gb_npy_half_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
 void gb_npy_list_header(uint64_t count, char header[GB_NPY_HEADER]);
 
+/* Numbers of vectors in files. int8 has a factor for each row, its largest absolute value / 127. */
+typedef enum gb_number { GB_NUMBER_FLOAT32, GB_NUMBER_FLOAT16, GB_NUMBER_INT8 } gb_number;
+extern const char *const gb_number_names[]; /* words of them, ended by NULL */
+uint32_t gb_number_bytes(gb_number kind);
+/* Packs a vector [width] into out, where its first bytes may be; *factor is set for int8. GB_DATA,
+ * naming `where`, for a value beyond the largest float16. */
+bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out, float *factor,
+                    const char *where, gb_status *status);
+/* First bytes of a .npy file of them. */
+void gb_number_header(gb_number kind, uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
+
 /* Files of vectors that are read as one, file after file: .npy of any version with float32, float16
  * or int8 (with scales.npy beside it) [rows, width], little endian, C order; or faiss' flat
  * indexes. Memory is that of the rows asked for, whatever the sizes of the files. */

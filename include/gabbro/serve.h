@@ -4,6 +4,7 @@
 #define GABBRO_SERVE_H
 
 #include <gabbro/library.h>
+#include <gabbro/rows.h>
 
 /* ---- vectors of a file's texts ---- */
 
@@ -14,6 +15,7 @@ typedef struct gb_embed_params {
     gabbro_model_params how; /* to open it */
     const char *input;       /* file of texts, one a line or lines of JSON; "-": standard input */
     const char *out;         /* file .npy or .jsonl; NULL: standard output */
+    gb_number numbers;       /* of vectors in .npy; int8 has its factors in scales.npy beside it */
     bool queries;            /* the texts are queries, otherwise passages */
     bool preview;            /* show the first numbers of each vector, for people */
     const char *label;       /* of a progress line; NULL: none */

@@ -12,9 +12,8 @@ typedef struct settings {
     uint32_t shard, shards;                          /* which part, of how many */
     gb_sparse_settings sparse;                       /* of sparse vectors */
     uint32_t dims;                                   /* numbers of a vector; 0: all */
-    enum { FLOAT32, FLOAT16 } numbers;               /* of the others */
+    gb_number numbers;                               /* of the others */
 } settings;
-static const char *const number_names[] = {[FLOAT32] = "float32", [FLOAT16] = "float16", NULL};
 
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
@@ -44,7 +43,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
                                         .device = gb_maker_device(maker, status),
                                         .ranks = maker->ranks};
     gb_shard shard = {
-        .split = o->split, .index = o->shard, .count = o->shards, .half = o->numbers == FLOAT16};
+        .split = o->split, .index = o->shard, .count = o->shards, .numbers = o->numbers};
     gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
     char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
@@ -82,8 +81,10 @@ static int run(const gb_call *call)
         {"shard-index", GB_OPTION_U32, &o.shard, 0, NULL, "which part, from 0"},
         {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .min = 1,
          .max = UINT32_MAX},
-        {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL, "of dense vectors and those of tokens",
-         number_names},
+        {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL,
+         "of dense vectors and those of tokens; int8, of dense ones alone, has scales.npy beside "
+         "it",
+         gb_number_names},
         {"dims", GB_OPTION_U32, &o.dims, 0, NULL,
          "numbers of a dense vector that are kept, as Matryoshka models allow; 0: all"},
         {"quantize", GB_OPTION_REAL, &o.sparse.quantize, 0, "X",

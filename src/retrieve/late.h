@@ -27,7 +27,7 @@ bool retrieve_late_tags(const gb_retriever *r, gb_late_side side, const gb_encod
 /* Writes what the folder of a shard has but for ids.txt and vectors.json: vectors.npy, starts.npy,
  * and of COIL tags.npy and whole.npy. */
 bool retrieve_late_write_shard(const gb_retriever *r, gb_text_kind kind,
-                               const gb_encode_rows *texts, bool half, const char *folder,
+                               const gb_encode_rows *texts, gb_number numbers, const char *folder,
                                const char *journal, gb_padding *padding, gb_status *status);
 /* gb_retriever_index and gb_retriever_rank of tokens. */
 bool retrieve_late_index(gb_retriever *r, const gb_vector_file *file, gb_status *status);

@@ -42,16 +42,16 @@ static bool write_tags(const gb_retriever *r, gb_late_side side, const gb_encode
 }
 
 bool retrieve_late_write_shard(const gb_retriever *r, gb_text_kind kind,
-                               const gb_encode_rows *texts, bool half, const char *folder,
+                               const gb_encode_rows *texts, gb_number numbers, const char *folder,
                                const char *journal, gb_padding *padding, gb_status *status)
 {
     gb_late_side side = kind == GB_TEXT_QUERY ? GB_LATE_QUERY : GB_LATE_PASSAGE;
     char *tokens = gb_path_join(status, folder, "vectors.npy");
     char *whole = gb_path_join(status, folder, "whole.npy");
     uint32_t *starts = tokens && whole ? retrieve_late_starts(r, side, texts, status) : NULL;
-    bool ok = starts &&
-              retrieve_late_write(r, side, texts, starts, &(gb_vector_file){tokens, journal, half},
-                                  whole, padding, status);
+    bool ok = starts && retrieve_late_write(r, side, texts, starts,
+                                            &(gb_vector_file){tokens, journal, numbers}, whole,
+                                            padding, status);
     if (ok && !gb_ranks_rank(r->how.ranks))
         ok = write_list(folder, "starts.npy", starts, (size_t)texts->count + 1, status) &&
              (r->late.settings.kind != GB_LATE_COIL ||

@@ -98,12 +98,12 @@ static bool write_vectors(const job *j, const gb_retriever *retriever, const gb_
                           gb_status *status)
 {
     if (retrieve_is_late(retriever))
-        return retrieve_late_write_shard(retriever, j->kind, &j->texts, shard->half, folder,
+        return retrieve_late_write_shard(retriever, j->kind, &j->texts, shard->numbers, folder,
                                          journal, padding, status);
     char *path = gb_path_join(status, folder, "vectors.npy");
-    bool ok =
-        path && gb_retriever_write(retriever, j->kind, &j->texts,
-                                   &(gb_vector_file){path, journal, shard->half}, padding, status);
+    bool ok = path &&
+              gb_retriever_write(retriever, j->kind, &j->texts,
+                                 &(gb_vector_file){path, journal, shard->numbers}, padding, status);
     free(path);
     return ok;
 }

@@ -24,8 +24,9 @@ typedef struct part_files {
     const retrieve_part *part; /* what is written */
     vector_file vectors;       /* of texts or tokens */
     vector_file whole;         /* of texts, beside those of tokens */
-    float *floats;             /* of a chunk of texts */
-    size_t capacity;           /* of it */
+    vector_file scales;        /* factors of int8 vectors */
+    float *floats, *factors;   /* of a chunk of texts; of its vectors */
+    size_t capacity, room;     /* of them */
 } part_files;
 
 static bool cannot_write(const char *path, gb_status *status)
@@ -70,7 +71,8 @@ static uint32_t written_before(const part_files *p)
     unsigned long count = text ? strtoul(text, NULL, 10) : 0;
     free(text);
     bool there = count <= p->part->count && has_rows_of(&p->vectors, (uint32_t)count) &&
-                 has_rows_of(&p->whole, (uint32_t)count);
+                 has_rows_of(&p->whole, (uint32_t)count) &&
+                 has_rows_of(&p->scales, (uint32_t)count);
     return there ? (uint32_t)count : 0;
 }
 
@@ -83,30 +85,30 @@ static bool note(const part_files *p, uint32_t count, gb_status *status)
         return cannot_write(p->vectors.path, status);
     if (p->whole.fd >= 0 && GB_TRY_CALL(fdatasync(p->whole.fd)))
         return cannot_write(p->whole.path, status);
+    if (p->scales.fd >= 0 && GB_TRY_CALL(fdatasync(p->scales.fd)))
+        return cannot_write(p->scales.path, status);
     return gb_write_file(p->part->file->journal, text, (size_t)length, status);
 }
 
-/* Floats to halves, in place. */
-static bool to_halves(const char *path, float *values, size_t count, gb_status *status)
+/* The vectors [rows, width] of texts from `first` on of the part, packed in place. */
+static bool put_rows(part_files *p, const vector_file *f, uint32_t first, float *values,
+                     size_t rows, uint32_t width, gb_status *status)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint16_t half = gb_half_of(values[i]);
-        if ((half & 0x7fff) >= 0x7c00)
-            return gb_fail(status, GB_DATA, path, "write float32",
-                           "the number %g is beyond float16", (double)values[i]);
-        memcpy((char *)values + 2 * i, &half, sizeof half);
+    const gb_number kind = p->part->file->numbers;
+    const size_t bytes = (size_t)width * gb_number_bytes(kind);
+    bool ok = gb_grow(&p->factors, &p->room, rows + 1, sizeof *p->factors, status);
+    for (size_t r = 0; ok && kind != GB_NUMBER_FLOAT32 && r < rows; r++) {
+        const float *row = values + r * width;
+        ok = gb_number_pack(kind, row, width, (void *)row, &p->factors[r], f->path, status);
+        if (ok)
+            memmove((char *)values + r * bytes, row, bytes);
     }
-    return true;
-}
-
-/* The vectors of texts [first, first + count) of the part, `floats` numbers. */
-static bool put_rows(const part_files *p, const vector_file *f, uint32_t first, float *values,
-                     size_t floats, gb_status *status)
-{
-    bool half = p->part->file->half;
-    return (!half || to_halves(f->path, values, floats, status)) &&
-           write_at(f, GB_NPY_HEADER + row_of(f, first) * f->row_bytes, values,
-                    floats * (half ? 2 : 4), status);
+    return ok &&
+           write_at(f, GB_NPY_HEADER + row_of(f, first) * f->row_bytes, values, rows * bytes,
+                    status) &&
+           (p->scales.fd < 0 ||
+            write_at(&p->scales, GB_NPY_HEADER + row_of(&p->scales, first) * p->scales.row_bytes,
+                     p->factors, rows * sizeof *p->factors, status));
 }
 
 static bool write_chunk(part_files *p, uint32_t first, uint32_t count, gb_status *status)
@@ -116,8 +118,9 @@ static bool write_chunk(part_files *p, uint32_t first, uint32_t count, gb_status
     size_t floats = rows * part->width, more = (size_t)count * part->whole_width;
     return gb_grow(&p->floats, &p->capacity, floats + more + 1, sizeof *p->floats, status) &&
            part->make(part->self, first, count, p->floats, status) &&
-           (!more || put_rows(p, &p->whole, first, p->floats + floats, more, status)) &&
-           put_rows(p, &p->vectors, first, p->floats, floats, status);
+           (!more ||
+            put_rows(p, &p->whole, first, p->floats + floats, count, part->whole_width, status)) &&
+           put_rows(p, &p->vectors, first, p->floats, rows, part->width, status);
 }
 
 static bool cut_to_size(const vector_file *f, gb_status *status)
@@ -149,24 +152,44 @@ static bool write_rest(part_files *p, gb_status *status)
         if (ok)
             gb_progress_update(&progress, done, NULL);
     }
-    ok = ok && cut_to_size(&p->vectors, status) && cut_to_size(&p->whole, status);
+    ok = ok && cut_to_size(&p->vectors, status) && cut_to_size(&p->whole, status) &&
+         cut_to_size(&p->scales, status);
     if (ok)
         gb_progress_end(&progress, done, NULL);
     return ok;
 }
 
-static bool open_file(vector_file *f, uint32_t width, bool half, gb_status *status)
+static bool open_file(vector_file *f, const char header[GB_NPY_HEADER], uint64_t row_bytes,
+                      gb_status *status)
 {
-    char header[GB_NPY_HEADER];
-    if (half)
-        gb_npy_half_header(f->rows, width, header);
-    else
-        gb_npy_header(f->rows, width, header);
-    f->row_bytes = (uint64_t)width * (half ? 2 : sizeof(float));
+    f->row_bytes = row_bytes;
     f->fd = GB_TRY_CALL(open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (f->fd < 0)
         return gb_fail(status, GB_DATA, f->path, NULL, "cannot open: %s", strerror(errno));
-    return write_at(f, 0, header, sizeof header, status);
+    return write_at(f, 0, header, GB_NPY_HEADER, status);
+}
+
+static bool open_vectors(vector_file *f, uint32_t width, gb_number kind, gb_status *status)
+{
+    char header[GB_NPY_HEADER];
+    gb_number_header(kind, f->rows, width, header);
+    return open_file(f, header, (uint64_t)width * gb_number_bytes(kind), status);
+}
+
+/* scales.npy beside int8 vectors; *path is the caller's to free. */
+static bool open_scales(part_files *p, char **path, gb_status *status)
+{
+    const char *vectors = p->vectors.path, *slash = strrchr(vectors, '/');
+    char header[GB_NPY_HEADER];
+    if (p->part->file->numbers != GB_NUMBER_INT8)
+        return true;
+    if (p->part->starts)
+        return gb_fail(status, GB_USAGE, "--numbers", "take float16",
+                       "vectors of tokens are not written as int8");
+    *path = gb_format(status, "%.*sscales.npy", (int)(slash ? slash - vectors + 1 : 0), vectors);
+    p->scales.path = *path;
+    gb_npy_scales_header(p->scales.rows, header);
+    return *path && open_file(&p->scales, header, sizeof(float), status);
 }
 
 static bool close_file(const vector_file *f, bool ok, gb_status *status)
@@ -178,7 +201,8 @@ static bool close_file(const vector_file *f, bool ok, gb_status *status)
 
 bool retrieve_write_part(const retrieve_part *part, gb_status *status)
 {
-    bool half = part->file->half;
+    const gb_number kind = part->file->numbers;
+    char *scales = NULL;
     part_files p = {
         .part = part,
         .vectors = {.path = part->file->path,
@@ -186,12 +210,17 @@ bool retrieve_write_part(const retrieve_part *part, gb_status *status)
                     .at = part->at,
                     .rows = part->rows,
                     .starts = part->starts},
-        .whole = {.path = part->whole, .fd = -1, .at = part->at, .rows = part->whole_rows}};
-    bool ok = open_file(&p.vectors, part->width, half, status) &&
-              (!part->whole || open_file(&p.whole, part->whole_width, half, status)) &&
+        .whole = {.path = part->whole, .fd = -1, .at = part->at, .rows = part->whole_rows},
+        .scales = {.fd = -1, .at = part->at, .rows = part->rows}};
+    bool ok = open_scales(&p, &scales, status) &&
+              open_vectors(&p.vectors, part->width, kind, status) &&
+              (!part->whole || open_vectors(&p.whole, part->whole_width, kind, status)) &&
               write_rest(&p, status);
     ok = close_file(&p.vectors, ok, status);
     ok = close_file(&p.whole, ok, status);
+    ok = close_file(&p.scales, ok, status);
     free(p.floats);
+    free(p.factors);
+    free(scales);
     return ok;
 }

@@ -4,7 +4,6 @@
 #include <gabbro/ops.h>
 #include <gabbro/retrieve.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,21 +20,25 @@ typedef struct writing {
     void *row;                /* [width] room for a converted one */
 } writing;
 
+/* Numbers of the forms that are a .npy file. */
+static gb_number number_of(gb_vector_form form)
+{
+    return form == GB_VECTORS_FLOAT16 ? GB_NUMBER_FLOAT16
+           : form == GB_VECTORS_INT8  ? GB_NUMBER_INT8
+                                      : GB_NUMBER_FLOAT32;
+}
+
 static void write_header(const writing *w)
 {
     const gb_vectors *v = &w->set->vectors;
     char header[GB_NPY_HEADER];
     size_t length = w->form == GB_VECTORS_FAISS ? GB_FAISS_HEADER : GB_NPY_HEADER;
-    if (w->form == GB_VECTORS_FLOAT32)
-        gb_npy_header(v->rows, v->width, header);
-    else if (w->form == GB_VECTORS_FLOAT16)
-        gb_npy_half_header(v->rows, v->width, header);
-    else if (w->form == GB_VECTORS_INT8)
-        gb_npy_int8_header(v->rows, v->width, header);
-    else if (w->form == GB_VECTORS_FAISS)
+    if (w->form == GB_VECTORS_ANSERINI)
+        return;
+    if (w->form == GB_VECTORS_FAISS)
         gb_faiss_header(v->rows, v->width, header);
     else
-        return;
+        gb_number_header(number_of(w->form), v->rows, v->width, header);
     fwrite(header, 1, length, gb_out_stream(w->out));
     if (w->scales) {
         gb_npy_scales_header(v->rows, header);
@@ -43,31 +46,16 @@ static void write_header(const writing *w)
     }
 }
 
-static bool put_half(const writing *w, const float *row, gb_status *status)
+static bool put_numbers(const writing *w, const float *row, gb_status *status)
 {
-    uint16_t *halves = w->row;
-    for (uint32_t i = 0; i < w->set->vectors.width; i++) {
-        halves[i] = gb_half_of(row[i]);
-        if ((halves[i] & 0x7fff) >= 0x7c00)
-            return gb_fail(status, GB_DATA, w->set->folder, "write them as float32",
-                           "the value %g is beyond the largest float16", (double)row[i]);
-    }
-    fwrite(halves, sizeof *halves, w->set->vectors.width, gb_out_stream(w->out));
+    gb_number kind = number_of(w->form);
+    float factor;
+    if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, status))
+        return false;
+    fwrite(w->row, gb_number_bytes(kind), w->set->vectors.width, gb_out_stream(w->out));
+    if (w->scales)
+        fwrite(&factor, sizeof factor, 1, gb_out_stream(w->scales));
     return true;
-}
-
-static void put_int8(const writing *w, const float *row)
-{
-    int8_t *small = w->row;
-    uint32_t width = w->set->vectors.width;
-    float largest = 0;
-    for (uint32_t i = 0; i < width; i++)
-        largest = fmaxf(largest, fabsf(row[i]));
-    float factor = largest / 127;
-    for (uint32_t i = 0; i < width; i++)
-        small[i] = (int8_t)(factor > 0 ? lrintf(row[i] / factor) : 0);
-    fwrite(small, 1, width, gb_out_stream(w->out));
-    fwrite(&factor, sizeof factor, 1, gb_out_stream(w->scales));
 }
 
 static bool put_json(const writing *w, uint32_t number, const float *row, gb_status *status)
@@ -90,15 +78,8 @@ static bool put_json(const writing *w, uint32_t number, const float *row, gb_sta
 
 static bool put_row(const writing *w, uint32_t number, const float *row, gb_status *status)
 {
-    if (w->form == GB_VECTORS_FLOAT16)
-        return put_half(w, row, status);
-    if (w->form == GB_VECTORS_ANSERINI)
-        return put_json(w, number, row, status);
-    if (w->form == GB_VECTORS_INT8)
-        put_int8(w, row);
-    else
-        fwrite(row, sizeof *row, w->set->vectors.width, gb_out_stream(w->out));
-    return true;
+    return w->form == GB_VECTORS_ANSERINI ? put_json(w, number, row, status)
+                                          : put_numbers(w, row, status);
 }
 
 static bool write_rows(writing *w, gb_status *status)

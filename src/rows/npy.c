@@ -13,10 +13,6 @@
 
 enum { PREFIX = 8, MAX_LENGTH = 1 << 16, FAISS_HEADER = GB_FAISS_HEADER };
 
-/* Types of numbers. */
-typedef enum number_type { NUMBER_FLOAT32, NUMBER_FLOAT16, NUMBER_INT8 } number_type;
-static const uint32_t number_bytes[] = {4, 2, 1};
-
 typedef struct npy_file {
     int fd;           /* open */
     const char *path; /* as given */
@@ -24,7 +20,7 @@ typedef struct npy_file {
     uint32_t first;   /* row of its first vector in all */
     uint32_t rows;    /* vectors */
     uint32_t width;   /* numbers of each */
-    number_type type; /* of the numbers */
+    gb_number type;   /* of the numbers */
     float *scales;    /* [rows] what int8 is multiplied with, or NULL */
 } npy_file;
 
@@ -153,7 +149,7 @@ static bool parse_header(npy_file *file, const char *header, gb_status *status)
         return damaged(file, status, "an array of such a shape cannot be read");
     file->rows = (uint32_t)rows;
     file->width = (uint32_t)width;
-    file->type = (number_type)type;
+    file->type = (gb_number)type;
     return true;
 }
 
@@ -206,7 +202,7 @@ static bool parse_faiss(npy_file *file, gb_status *status)
 
 static bool check_size(const npy_file *file, uint64_t bytes, gb_status *status)
 {
-    uint64_t size = (uint64_t)file->rows * file->width * number_bytes[file->type];
+    uint64_t size = (uint64_t)file->rows * file->width * gb_number_bytes(file->type);
     return bytes == file->offset + size ||
            damaged(file, status, "the file has another size than its header says");
 }
@@ -237,7 +233,7 @@ static bool open_file(npy_file *file, gb_status *status)
     free(header);
     file->offset = PREFIX + bytes + length;
     return ok && check_size(file, (uint64_t)info.st_size, status) &&
-           (file->type != NUMBER_INT8 || read_scales(file, status));
+           (file->type != GB_NUMBER_INT8 || read_scales(file, status));
 }
 
 gb_npy *gb_npy_open(const char *const *paths, size_t count, gb_status *status)
@@ -295,18 +291,18 @@ static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t 
 {
     size_t numbers = (size_t)count * npy->width;
     uint64_t at = (uint64_t)row * npy->width;
-    uint32_t bytes = number_bytes[file->type];
-    if (file->type == NUMBER_FLOAT32)
+    uint32_t bytes = gb_number_bytes(file->type);
+    if (file->type == GB_NUMBER_FLOAT32)
         return read_at(file, file->offset + at * 4, to, numbers * 4, status);
     if (!gb_grow(&npy->packed, &npy->packed_capacity, numbers * bytes, 1, status) ||
         !read_at(file, file->offset + at * bytes, npy->packed, numbers * bytes, status))
         return false;
-    for (size_t i = 0; file->type == NUMBER_FLOAT16 && i < numbers; i++) {
+    for (size_t i = 0; file->type == GB_NUMBER_FLOAT16 && i < numbers; i++) {
         uint16_t half;
         memcpy(&half, npy->packed + 2 * i, 2);
         to[i] = gb_half_value(half);
     }
-    for (size_t i = 0; file->type == NUMBER_INT8 && i < numbers; i++)
+    for (size_t i = 0; file->type == GB_NUMBER_INT8 && i < numbers; i++)
         to[i] = (float)(int8_t)npy->packed[i] * file->scales[row + i / npy->width];
     return true;
 }

@@ -87,6 +87,8 @@ static bool read_chunk(embed_texts *t, gb_status *status)
 typedef struct embed_output {
     const gb_embed_params *how; /* as asked for */
     gb_out *file;               /* or NULL: standard output */
+    gb_out *scales;             /* factors of int8 vectors, or NULL */
+    void *packed;               /* [width] room for a vector of other numbers */
     bool npy;                   /* the file is of vectors alone */
     uint32_t width, rows;       /* of the vectors; written so far */
 } embed_output;
@@ -94,6 +96,31 @@ typedef struct embed_output {
 static FILE *stream_of(const embed_output *o)
 {
     return o->file ? gb_out_stream(o->file) : stdout;
+}
+
+/* scales.npy beside int8 vectors. */
+static bool open_scales(embed_output *o, const char *path, gb_status *status)
+{
+    const char *slash = strrchr(path, '/');
+    char header[GB_NPY_HEADER] = {0};
+    char *scales = gb_format(status, "%.*sscales.npy", (int)(slash ? slash - path + 1 : 0), path);
+    o->scales = scales ? gb_out_open(scales, status) : NULL;
+    free(scales);
+    if (o->scales)
+        fwrite(header, 1, sizeof header, gb_out_stream(o->scales));
+    return o->scales != NULL;
+}
+
+static bool write_numbers(embed_output *o, const float *vector, gb_status *status)
+{
+    const gb_number kind = o->how->numbers;
+    float factor;
+    if (!gb_number_pack(kind, vector, o->width, o->packed, &factor, o->how->out, status))
+        return false;
+    fwrite(o->packed, gb_number_bytes(kind), o->width, stream_of(o));
+    if (o->scales)
+        fwrite(&factor, sizeof factor, 1, gb_out_stream(o->scales));
+    return true;
 }
 
 static bool open_output(embed_output *o, gb_status *status)
@@ -104,12 +131,14 @@ static bool open_output(embed_output *o, gb_status *status)
     o->npy = ending && !strcmp(ending, ".npy");
     if (!o->npy && (!ending || strcmp(ending, ".jsonl") != 0))
         return gb_fail(status, GB_USAGE, path, NULL, "--out takes a file .npy or .jsonl");
+    if (!o->npy && o->how->numbers != GB_NUMBER_FLOAT32)
+        return gb_fail(status, GB_USAGE, path, "name a file .npy", "--numbers is for .npy");
     o->file = gb_out_open(path, status);
-    char header[GB_NPY_HEADER];
-    gb_npy_header(0, o->width, header); /* its number of rows is put in at the end */
+    char header[GB_NPY_HEADER] = {0}; /* is put in at the end */
     if (o->file && o->npy)
         fwrite(header, 1, sizeof header, stream_of(o));
-    return o->file != NULL;
+    return o->file && (o->packed = gb_alloc(o->width, sizeof(float), status)) &&
+           (o->how->numbers != GB_NUMBER_INT8 || open_scales(o, path, status));
 }
 
 /* Characters of the first CUT of a text, not in the middle of one. */
@@ -127,10 +156,8 @@ static bool write_one(embed_output *o, const char *id, const char *text, const f
                       gb_status *status)
 {
     FILE *out = stream_of(o);
-    if (o->npy) {
-        fwrite(vector, sizeof *vector, o->width, out);
-        return true;
-    }
+    if (o->npy)
+        return write_numbers(o, vector, status);
     if (o->how->preview) {
         int bytes = shown_bytes(text);
         fprintf(out, "%.*s%s\n   ", bytes, text, text[bytes] ? "..." : "");
@@ -159,10 +186,19 @@ static bool write_one(embed_output *o, const char *id, const char *text, const f
 static bool end_output(embed_output *o, bool ok, gb_status *status)
 {
     char header[GB_NPY_HEADER];
+    free(o->packed);
     if (ok && o->npy) {
-        gb_npy_header(o->rows, o->width, header);
+        gb_number_header(o->how->numbers, o->rows, o->width, header);
         rewind(stream_of(o));
         fwrite(header, 1, sizeof header, stream_of(o));
+    }
+    if (ok && o->scales) {
+        gb_npy_scales_header(o->rows, header);
+        rewind(gb_out_stream(o->scales));
+        fwrite(header, 1, sizeof header, gb_out_stream(o->scales));
+        ok = gb_out_commit(o->scales, status);
+    } else {
+        gb_out_abandon(o->scales);
     }
     if (!ok || !o->file) {
         gb_out_abandon(o->file);
@@ -174,7 +210,6 @@ static bool end_output(embed_output *o, bool ok, gb_status *status)
 
 /* ---- all of it ---- */
 
-/* Whether the model made the vector's length 1. */
 static bool embed_chunk(gabbro_model *model, const embed_texts *t, embed_output *o, float *vectors,
                         gb_status *status)
 {

@@ -130,6 +130,22 @@ half=$(made vectors --from "$one" --form float16)
 int8=$(made vectors --from "$one" --form int8)
 expect "float16 and int8 take half and a quarter" \
     [ "$(($(wc -c <"$half/vectors.npy") - 128)) $(($(wc -c <"$int8/vectors.npy") - 128))" = "6400 3200" ]
+for numbers in float16 int8; do
+    direct=$(made encode "$@" --numbers $numbers)
+    kept=$half files=vectors.npy
+    [ $numbers = float16 ] || { kept=$int8 && files="vectors.npy scales.npy"; }
+    for file in $files ids.txt; do
+        expect "encode --numbers $numbers gives the bytes of vectors --form: $file" cmp "$direct/$file" "$kept/$file"
+    done
+    mkdir embedded-$numbers && "$gabbro" embed "$model" beir/corpus.jsonl --out embedded-$numbers/vectors.npy --numbers $numbers --quiet
+    for file in $files; do
+        expect "so does embed: $file" cmp embedded-$numbers/$file "$kept/$file"
+    done
+done
+two=$(made vectors --from "$(made encode "$@" --numbers int8 --shard-index 1 --shard-count 2)" \
+    --from "$(made encode "$@" --numbers int8 --shard-index 0 --shard-count 2)" --form int8)
+expect "two shards of int8 are the vectors of one, rounded once more" near "$two" .02
+refused_as 2 "int8 in lines of JSON" "for .npy" embed "$model" beir/corpus.jsonl --out lines.jsonl --numbers int8
 expect "float16 is near" near "$half" .002
 expect "int8 is near" near "$int8" .02
 mkdir spoiled && cp "$int8/vectors.npy" "$int8/ids.txt" spoiled

@@ -1,0 +1,60 @@
+/* Numbers of vectors in files: float32, float16, or int8 with a factor for each row. */
+#include <gabbro/rows.h>
+
+#include <math.h>
+#include <string.h>
+
+const char *const gb_number_names[] = {"float32", "float16", "int8", NULL};
+
+uint32_t gb_number_bytes(gb_number kind)
+{
+    return kind == GB_NUMBER_FLOAT32 ? 4 : kind == GB_NUMBER_FLOAT16 ? 2 : 1;
+}
+
+static bool to_halves(const float *row, uint32_t width, void *out, const char *where,
+                      gb_status *status)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        float value = row[i]; /* out may be where the row is */
+        uint16_t half = gb_half_of(value);
+        if ((half & 0x7fff) >= 0x7c00)
+            return gb_fail(status, GB_DATA, where, "write them as float32",
+                           "the value %g is beyond the largest float16", (double)value);
+        memcpy((char *)out + 2 * (size_t)i, &half, sizeof half);
+    }
+    return true;
+}
+
+static float to_int8(const float *row, uint32_t width, void *out)
+{
+    int8_t *small = out;
+    float largest = 0;
+    for (uint32_t i = 0; i < width; i++)
+        largest = fmaxf(largest, fabsf(row[i]));
+    float factor = largest / 127;
+    for (uint32_t i = 0; i < width; i++)
+        small[i] = (int8_t)(factor > 0 ? lrintf(row[i] / factor) : 0);
+    return factor;
+}
+
+bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out, float *factor,
+                    const char *where, gb_status *status)
+{
+    if (kind == GB_NUMBER_FLOAT16)
+        return to_halves(row, width, out, where, status);
+    if (kind == GB_NUMBER_INT8)
+        *factor = to_int8(row, width, out);
+    else
+        memmove(out, row, (size_t)width * sizeof *row);
+    return true;
+}
+
+void gb_number_header(gb_number kind, uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
+{
+    if (kind == GB_NUMBER_FLOAT16)
+        gb_npy_half_header(rows, width, header);
+    else if (kind == GB_NUMBER_INT8)
+        gb_npy_int8_header(rows, width, header);
+    else
+        gb_npy_header(rows, width, header);
+}
