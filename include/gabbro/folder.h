@@ -382,6 +382,12 @@ typedef struct gb_folder_params {
  * sentence-transformers' CrossEncoder. */
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status);
 
+/* Writes the encoder of a folder as a GGUF file for llama.cpp, atomically: of BERT with uncased
+ * WordPiece, with its pooling ([CLS] where none is stated), in float32, or `half` with float16
+ * matrices. Prompts and whether vectors have length 1 are not in such a file. GB_DATA for what
+ * llama.cpp would compute otherwise, and for values beyond the largest float16. */
+bool gb_gguf_write(const gb_folder *folder, bool half, const char *path, gb_status *status);
+
 /* ---- two towers ---- */
 
 /* A folder of two towers is a sentence-transformers Router of two whole model folders, for queries

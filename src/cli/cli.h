@@ -12,6 +12,7 @@ extern const gb_command gb_cli_bm25_run;
 extern const gb_command gb_cli_bundle;
 extern const gb_command gb_cli_collection;
 extern const gb_command gb_cli_compare_devices;
+extern const gb_command gb_cli_convert_model;
 extern const gb_command gb_cli_convert_run;
 extern const gb_command gb_cli_coverage;
 extern const gb_command gb_cli_data_check;

@@ -249,6 +249,25 @@ END
     verified "own model, unchanged" "$step/model" "$work/own"
 }
 
+# GGUF files of the golden BERT and of all-MiniLM-L6-v2, read by the package gguf and computed by llama.cpp.
+gguf_files()
+{
+    own=$build/peers-gguf
+    [ -x "$own/bin/python" ] || python3 -m venv "$own"
+    timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$own/bin/pip" install --quiet --only-binary :all: gguf cyllama safetensors numpy \
+        >"$work/log" 2>&1
+    for folder in "$golden/bert" "${model:-}"; do
+        [ -f "$folder/config.json" ] || continue
+        "$own/bin/python" "$here/gguf_file.py" "$gabbro" "$folder" "$work/gguf" >"$work/gguf.log" 2>"$work/log"
+        case $? in
+        0) good "GGUF of $folder: every key and tensor" ;;
+        77) skipped "gguf_file.py: $(tail -n 1 "$work/gguf.log")" ;;
+        *) bad "gguf_file.py" "$work/gguf.log" ;;
+        esac
+        grep '^trust:' "$work/gguf.log"
+    done
+}
+
 # Cross-encoders as CrossEncoder writes them, and trained here, score as CrossEncoder does.
 same_scores() # WHAT MODEL RUN [raw]
 {
@@ -375,5 +394,6 @@ cross_encoders
 two_towers
 other_encoders
 checkpoint
+gguf_files
 package
 checks_end
