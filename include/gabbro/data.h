@@ -131,6 +131,7 @@ typedef struct gb_import_params {
                                      first sentence behind so many words (0: 100). For a paragraph
                                      of SQuAD: most words of a span (0: 45) */
     uint64_t seed;                /* seed of the splits that are made here; default 42 */
+    const gb_vocab *vocab;        /* of files that have ids of tokens; NULL: they are refused */
     bool skip_unknown_qrels;      /* count and skip judgements of unknown ids instead of failing */
     bool keep_splits;             /* make no queries and no training split where there are none */
 } gb_import_params;

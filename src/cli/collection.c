@@ -19,6 +19,7 @@ typedef struct settings {
     gb_import_params import;   /* of an import */
     uint32_t span_words;       /* the same; GB_OPEN: as the layout has it */
     gb_import_variant variant; /* the same */
+    const char *vocabulary;    /* artifact, of ids of tokens; or NULL */
 } settings;
 
 static bool check_set(const settings *o, gb_status *status)
@@ -65,10 +66,13 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     o->import.path = o->cut ? stored : o->questions ? beir : o->from;
     o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
-    bool ok = out && (!o->cut || stored) &&
+    gb_vocab *vocab = o->vocabulary ? gb_open_vocabulary(o->vocabulary, status) : NULL;
+    o->import.vocab = vocab;
+    bool ok = out && (!o->cut || stored) && (!o->vocabulary || vocab) &&
               (!o->questions || (beir && write_questions(o, beir, status))) &&
               (o->world ? gb_synth_generate(o->seed, o->set, out, status)
                         : gb_collection_import_as(&o->import, &o->variant, out, status));
+    gb_vocab_destroy(vocab);
     free(beir);
     free(stored);
     free(out);
@@ -90,6 +94,8 @@ static int run(const gb_call *call)
          "what such a generator learns to write: the answer, the sentence that has it, or the "
          "title",
          gb_generated_names},
+        {"vocabulary", GB_OPTION_TEXT, &o.vocabulary, GB_OPTION_INPUT, "ARTIFACT",
+         "of a file of token ids: the vocabulary that made them"},
         {"queries", GB_OPTION_TEXT, &o.import.queries, GB_OPTION_INPUT, "FILE",
          "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)"},
         {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,

@@ -241,7 +241,7 @@ static bool read_file(gb_import *import, const char *path, gb_status *status)
         [GB_FILE_CONTENTS] = data_import_pyserini, [GB_FILE_DOCUMENTS] = data_import_documents,
         [GB_FILE_TRAINING] = read_training,        [GB_FILE_DPR] = data_import_dpr,
         [GB_FILE_MSMARCO] = data_import_msmarco,   [GB_FILE_SQUAD] = data_import_squad,
-        [GB_FILE_TREC] = data_import_trec,
+        [GB_FILE_TREC] = data_import_trec,         [GB_FILE_IDS] = data_import_ids,
     };
     gb_file_kind kind;
     import->kind = "JSONL corpus";
@@ -256,7 +256,8 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
         [GB_FILE_CONTENTS] = data_import_pyserini,
         [GB_FILE_TRAINING] = data_import_dpr,
         [GB_FILE_SQUAD] = data_import_squad,
-        [GB_FILE_TREC] = data_import_trec, /* the last kind */
+        [GB_FILE_TREC] = data_import_trec,
+        [GB_FILE_IDS] = NULL, /* a file alone; the last kind */
     };
     gb_import_names list;
     gb_file_kind kind = GB_FILE_OTHER;

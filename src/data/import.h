@@ -120,6 +120,7 @@ typedef enum gb_file_kind {
     GB_FILE_MSMARCO,   /* tab-separated passages */
     GB_FILE_SQUAD,     /* one object of articles, paragraphs, questions: SQuAD */
     GB_FILE_TREC,      /* <DOC> ... </DOC>: TREC's documents */
+    GB_FILE_IDS,       /* ids of tokens (import_ids.c) */
 } gb_file_kind;
 /* By its name and its first object or line. */
 bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status);
@@ -136,6 +137,8 @@ bool data_import_msmarco(gb_import *import, const char *path, gb_status *status)
 bool data_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status);
 bool data_import_documents(gb_import *import, const char *path, gb_status *status);
 bool data_import_trec(gb_import *import, const char *path, gb_status *status);
+bool data_import_ids(gb_import *import, const char *path, gb_status *status);
+bool data_import_is_ids(const json_t *object); /* such a line */
 /* A file, or all such files of a folder. */
 bool data_import_squad(gb_import *import, const char *path, gb_status *status);
 bool data_import_rocketqa(gb_import *import, const char *folder, gb_status *status);

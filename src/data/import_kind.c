@@ -6,6 +6,8 @@
 
 static gb_file_kind object_kind(const json_t *object)
 {
+    if (data_import_is_ids(object))
+        return GB_FILE_IDS;
     if (data_training_is_example(object))
         return GB_FILE_TRAINING;
     if (json_object_get(object, "passages"))
