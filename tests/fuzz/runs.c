@@ -23,7 +23,7 @@ static void use(const gb_run *run, const gb_run_names *names)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (int format = GB_RUN_AUTO; format <= GB_RUN_SCORES; format++) {
+    for (int format = GB_RUN_AUTO; format <= GB_RUN_DPR; format++) {
         gb_status status = {0};
         gb_run run = {0};
         char *tag = NULL;
