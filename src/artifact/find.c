@@ -107,6 +107,21 @@ char *gb_find_folder(const gb_config *config, const char *name, gb_status *statu
     return found;
 }
 
+/* A file is no model: says what it is. */
+static char *refuse_file(const char *name, gb_status *status)
+{
+    char magic[4] = "";
+    FILE *file = fopen(name, "rb");
+    bool gguf = file && fread(magic, 1, 4, file) == 4 && !memcmp(magic, "GGUF", 4);
+    if (file)
+        fclose(file);
+    gb_fail(status, GB_USAGE, name,
+            "give a folder with config.json, model.safetensors and a tokenizer, as Hugging Face's "
+            "tools write it",
+            "%s, which is not read as a model", gguf ? "a GGUF file" : "a file");
+    return NULL;
+}
+
 char *gb_find_model(const gb_config *config, const char *name, gb_status *status)
 {
     if (gb_dir_exists(name))
@@ -114,6 +129,8 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
     char *found = find_in_store(config, name);
     if (found)
         return found;
+    if (gb_file_exists(name))
+        return refuse_file(name, status);
     return is_hub_name(name) ? find_in_hub(config, name, status)
                              : (gb_fail(status, GB_USAGE, name, NULL, "no such folder"), NULL);
 }
