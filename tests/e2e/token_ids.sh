@@ -30,7 +30,7 @@ printf '{"spans": [[9, 10, 13, 5], [6, 8, 12, 7], [14]]}\n{"spans": [[7, 13, 1],
 collection=$(made collection --from spans.jsonl --vocabulary "$vocabulary" --keep-splits)
 tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 10)
 expect "coCondenser's spans are passages of documents" \
-    [ "$(grep -E '"(passages|documents)":' "$collection/collection/collection.json" | tr -dc '0-9 ')" = "  5  2" ]
+    [ "$(grep -cE '"passages": 5,|"documents": 2,' "$collection/collection/collection.json")" = 2 ]
 expect "the same vocabulary makes the same ids again, document after document" \
     has_ids "$tokens/tokens/passages.ids.gbt" 9 10 13 5 6 8 12 7 14 7 13 1 14 8
 expect "no text is said to have changed" [ "$(grep -c 'other ids' "$collection/collection/collection.json")" = 0 ]
@@ -57,6 +57,6 @@ for bad in '{"spans": [[9, 99]]}|no token 99' '{"spans": [[9, "x"]]}|a token tha
     printf '{"spans": [[9]]}\n%s\n' "${bad%%|*}" >bad.jsonl
     refused 3 "${bad%%|*}" "bad.jsonl:2: .*${bad#*|}" collection --from bad.jsonl --vocabulary "$vocabulary"
 done
-refused 3 "ids of another tokenizer" 'another kind of tokens' collection --from spans.jsonl \
+refused 2 "ids of another tokenizer" 'another kind of tokens' collection --from spans.jsonl \
     --vocabulary "$(made vocabulary --from "$golden/encoders/roberta")"
 checks_end
