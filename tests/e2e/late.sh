@@ -101,6 +101,9 @@ for kind in colbert coil; do
     teaches "$kind" "$model" kl --all-passages --teacher-temperature .25
     refused 3 "$kind to a dense retriever" 'vectors are of tokens' $training --init "$model" --epochs 1
     refused 3 "$kind by embed" 'vectors are of tokens' embed "$model" beir/corpus.jsonl
+    refused 2 "$kind as int8" 'vectors of tokens are not written as int8' encode --model "$model" $of --numbers int8
+    refused 2 "$kind in fewer numbers" 'vectors of tokens are not cut' search --dims 4 --queries \
+        "$(made encode --model "$model" $of --split train)" --passages "$(made encode --model "$model" $of)"
     refused 2 "$kind, pooled" 'which are not pooled' encode --model "$model" $of --pooling mean
 done
 refused 3 "COIL from ColBERT" 'a ColBERT model cannot become a COIL model' $training --scoring coil --epochs 1 \
