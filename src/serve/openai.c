@@ -6,7 +6,7 @@
 
 #define MAX_TEXTS 2048 /* of a request, as the API has it */
 
-static void write(serve_job *job, const serve_site *site)
+static void write_embeddings(serve_job *job, const serve_site *site)
 {
     gb_text *out = &job->body;
     uint64_t tokens = 0;
@@ -39,7 +39,7 @@ static bool is_model(const char *name, const char *asked)
 bool serve_openai_read(serve_job *job, const serve_site *site)
 {
     const char *model = NULL, *format = "float";
-    job->write = write;
+    job->write = write_embeddings;
     job->scale = true;
     if (!serve_get_word(job, "model", &model) || !serve_get_word(job, "encoding_format", &format))
         return false;

@@ -18,7 +18,7 @@ static json_t *passages_of(const serve_job *job, const serve_site *site, uint32_
     return passages;
 }
 
-static void write(serve_job *job, const serve_site *site)
+static void write_passages(serve_job *job, const serve_site *site)
 {
     json_t *json = job->single ? json_pack("{s:o}", "passages", passages_of(job, site, 0))
                                : json_pack("{s:[]}", "results");
@@ -30,7 +30,7 @@ static void write(serve_job *job, const serve_site *site)
 
 bool serve_search_read(serve_job *job, const serve_site *site)
 {
-    job->write = write;
+    job->write = write_passages;
     job->cut = job->with_texts = true;
     job->kind = GABBRO_QUERY;
     job->k = 10;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write(serve_job *job, const serve_site *site)
+static void write_vectors(serve_job *job, const serve_site *site)
 {
     gb_text *out = &job->body;
     gb_text_append(out, "[", 1);
@@ -32,7 +32,7 @@ static bool get_truncation(serve_job *job)
 
 bool serve_tei_embed_read(serve_job *job, const serve_site *site)
 {
-    job->write = write;
+    job->write = write_vectors;
     job->scale = true;
     if (!site->width)
         return serve_fail(job, SERVE_WRONG_MODEL, "Backend error: model is not an embedding model");

@@ -4,15 +4,9 @@
 
 #include "../../src/serve/http.h"
 #include "../../src/serve/job.c"
-#define write openai_write
 #include "../../src/serve/openai.c"
-#undef write
-#define write tei_write
 #include "../../src/serve/tei.c"
-#undef write
-#define write search_write
 #include "../../src/serve/search_api.c"
-#undef write
 
 /* In the place of libgabbro's: nothing is computed here. */
 const char *gabbro_version(void)
