@@ -332,12 +332,12 @@ fault 2 "both of them" 'give a model, or --run' "$GABBRO" serve "$encoder" --run
 fault 3 "a run that is not there" 'nowhere: no such folder' "$GABBRO" serve --run nowhere
 fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
 echo '[{"question": "a", "ctxs": [{"id": "1", "score": "1"}]}' >cut-run.json
-fault 3 "a run of DPR that is cut off" 'cut-run.json:1: the array is not closed' gabbro convert-run cut-run.json --to x.trec
+fault 3 "a run of DPR that is cut off" 'cut-run.json:1: the array is not closed' "$GABBRO" convert-run cut-run.json --to x.trec
 echo '{"spans": [[1, 2], [3]]}' >ids.jsonl
 fault 2 "ids of tokens without their vocabulary" 'name the vocabulary' gabbro collection --from ids.jsonl
-fault 2 "no model to convert" 'nothing: no folder and no artifact' gabbro convert-model nothing --to x.gguf
+fault 2 "no model to convert" 'nothing: no folder and no artifact' "$GABBRO" convert-model nothing --to x.gguf
 fault 2 "DPR's JSON without a collection" 'the texts of passages are in a collection' \
-    gabbro convert-run cut-run.json --form dpr --to x.json
+    "$GABBRO" convert-run cut-run.json --form dpr --to x.json
 fault 2 "a question in more dimensions than there are" '--dims: 99999 of the [0-9]* numbers' \
     gabbro ask "$encoder" beir question --dims 99999
 fault 3 "a question to a damaged collection" "cut.jsonl:$line: " gabbro ask "$encoder" cut.jsonl question
