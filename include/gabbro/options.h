@@ -165,12 +165,16 @@ int gb_command_end(const gb_status *status);
 
 /* ---- all commands ---- */
 
-#define GB_GROUP_MAX 16
 /* Commands under one heading. An array of groups ends with one without a heading. */
 typedef struct gb_command_group {
-    const char *heading;                          /* e.g. "Training" */
-    const gb_command *commands[GB_GROUP_MAX + 1]; /* in the order of the help, ended by NULL */
+    const char *heading;               /* e.g. "Training" */
+    const gb_command *const *commands; /* in the order of the help, ended by NULL */
 } gb_command_group;
+#define GB_COMMANDS(...)                                                                           \
+    (const gb_command *const[])                                                                    \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 /* A program that consists of commands. */
 typedef struct gb_command_set {
