@@ -137,8 +137,8 @@ vec4 floats_at(uint at)
     return uintBitsToFloat(uvec4(staged[at], staged[at + 1]));
 }
 
-// What dropout multiplies the probabilities by that it leaves. Here it multiplies their sums: weights of 16 bits are 0 to 1
-// times what they are relative to.
+// What dropout multiplies the probabilities by that it leaves. Here it multiplies their sums, so that no weight of 16 bits
+// grows by it.
 float kept_scale()
 {
 #ifdef GQA
