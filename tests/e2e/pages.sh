@@ -32,7 +32,7 @@ site=$work/recorded/site
 expect "a run leaves its page" [ -s run/progress.html ]
 set -- "$site/index.html" "$site/claims.html" "$site/qac-table1.mini.html" "$site/qac-table2.mini.html" \
     "$site/qac-table1.mini/cocondenser-query-r2.html" "$work/recorded/qac-table3/table.html" \
-    "$covered/coverage.html" "$mapped/tsne.html" "$work/run/progress.html" "$work/run/table.html"
+    "$covered/coverage.html" "$mapped/tsne.html" "$work/run/progress.html"
 [ ! -s "$site/devices.html" ] || set -- "$@" "$site/devices.html"
 
 # ---- how they look ----
