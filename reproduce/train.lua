@@ -29,7 +29,8 @@ end
 local encoder = starting_point()
 if run.init and settings.scoring == "dense" then row("before", encoder) end
 
-local how = {options = {"--scoring", settings.scoring, development()}}
+local cuts = settings.matryoshka
+local how = {options = {"--scoring", settings.scoring, option("--matryoshka", cuts ~= "-" and cuts), development()}}
 local retriever
 for round = 1, tonumber(settings.rounds) do
   retriever = round == 1 and finetune_as(how, encoder, here.set.bm25)

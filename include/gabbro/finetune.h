@@ -104,6 +104,19 @@ bool gb_cluster_vectors(const gb_vectors *vectors, uint32_t clusters, uint64_t s
 typedef struct gb_scoring gb_scoring;
 typedef struct gb_loss gb_loss;
 
+/* Lengths after which vectors are cut, each with a loss of its own (Matryoshka). */
+#define GB_MATRYOSHKA_MAX 16
+typedef struct gb_matryoshka {
+    uint32_t count;                   /* lengths; 0: the loss is of whole vectors alone */
+    uint32_t dims[GB_MATRYOSHKA_MAX]; /* first numbers of a vector that are kept, all different */
+    float weights[GB_MATRYOSHKA_MAX]; /* of their losses in the sum */
+} gb_matryoshka;
+/* Reads lengths, "256,64", and their weights in the same order; weights NULL: 1 each, dims NULL:
+ * none. GB_USAGE for what is no list of different whole numbers, or has other weights than lengths.
+ */
+bool gb_matryoshka_read(const char *dims, const char *weights, gb_matryoshka *parts,
+                        gb_status *status);
+
 /* How a retriever is fine-tuned. */
 typedef struct gb_finetune_params {
     uint32_t batch;       /* queries of a step */
@@ -115,6 +128,7 @@ typedef struct gb_finetune_params {
     gb_pooling pooling;                            /* how states become a vector; unstated: [CLS] */
     bool normalize;                                /* scale vectors to length 1 */
     float temperature;                             /* divisor of the scores; 0: 1 */
+    gb_matryoshka matryoshka;                      /* lengths of vectors that the loss is of */
     uint64_t seed;                                 /* seed of the order and of the negatives */
     uint32_t steps;                                /* of the whole training, for what changes */
     const gb_scoring *scoring;                     /* how texts are compared; NULL: dense */

@@ -154,6 +154,8 @@ typedef struct gb_finetuning_settings {
     uint32_t depth;                  /* first passages of each run in the pool */
     gb_filter_settings filter;       /* of them */
     double temperature;              /* scores are divided by it; 0: by the kind of vectors */
+    const char *matryoshka;          /* lengths of vectors, see gb_matryoshka_read; NULL: whole */
+    const char *matryoshka_weights;  /* of their losses, or NULL */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
     gb_dev_settings dev;             /* what it is measured by on the way */

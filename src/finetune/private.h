@@ -62,6 +62,14 @@ bool finetune_meet(finetune_drawer *drawer, const float *vectors, uint32_t width
 /* Input of the vectors of the batch's passages [Q P, width]. */
 gb_tensor finetune_fixed_vectors(gb_builder *builder, const finetune_drawer *drawer);
 
+/* ---- shorter vectors, matryoshka.c ---- */
+
+/* Input that selects the first `dims` of `width` columns. */
+gb_tensor finetune_select_columns(gb_builder *builder, uint32_t dims, uint32_t width);
+/* These columns of vectors [rows, width]; unit: scaled to length 1. */
+gb_tensor finetune_cut_vectors(gb_builder *builder, gb_tensor vectors, gb_tensor columns,
+                               bool unit);
+
 /* ---- drawing ---- */
 
 /* Makes one whose params, data and scoring are set. */

@@ -70,8 +70,7 @@ static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bu
 static bool set_now(finetune *f, encoded *tower, const gb_batch *texts, gb_status *status)
 {
     tower->now = *texts;
-    return reads_all(f) ||
-           gb_selected_rows_pooled(&tower->read, texts, f->params.pooling, status);
+    return reads_all(f) || gb_selected_rows_pooled(&tower->read, texts, f->params.pooling, status);
 }
 
 /* Texts [first, first + texts) run, in two towers queries apart from passages. */
@@ -129,9 +128,8 @@ static gb_side side_of(const finetune *f, gb_text_kind kind, bool padded)
                      .padded = padded};
 }
 
-/* losses[0]: the total; then, where the scoring adds losses, that of the scores and those. */
-static void compare_sides(const finetune *f, gb_builder *builder, const gb_side *q,
-                          const gb_side *p, gb_tensor losses[GB_MAX_LOSSES])
+/* The loss of the scores of two sides. */
+static gb_tensor loss_of(const finetune *f, gb_builder *builder, const gb_side *q, const gb_side *p)
 {
     const gb_training_batch *b = &f->drawer.batch;
     float temperature = f->params.temperature;
@@ -144,7 +142,38 @@ static void compare_sides(const finetune *f, gb_builder *builder, const gb_side 
     scores.scores = f->scoring->compare(f->scoring_self, builder, q, p);
     if (scores.temperature != 1)
         scores.scores = gb_scale(builder->tape, scores.scores, 1 / scores.temperature);
-    losses[0] = f->loss->build(&f->params, f->params.loss_own, builder, &scores);
+    return f->loss->build(&f->params, f->params.loss_own, builder, &scores);
+}
+
+/* The sum of the losses of shorter vectors. */
+static gb_tensor loss_of_parts(const finetune *f, gb_builder *builder, const gb_side *q,
+                               const gb_side *p)
+{
+    const gb_matryoshka *parts = &f->params.matryoshka;
+    uint32_t width = f->towers[PASSAGES].bert->config.hidden_size;
+    gb_tensor sum = GB_NO_TENSOR;
+    for (uint32_t i = 0; i < parts->count; i++) {
+        gb_side short_q = *q, short_p = *p;
+        if (parts->dims[i] < width) {
+            bool unit = f->params.normalize;
+            gb_tensor columns = finetune_select_columns(builder, parts->dims[i], width);
+            short_q.vectors = finetune_cut_vectors(builder, q->vectors, columns, unit);
+            short_p.vectors = finetune_cut_vectors(builder, p->vectors, columns, unit);
+        }
+        gb_tensor loss = loss_of(f, builder, &short_q, &short_p);
+        if (parts->weights[i] != 1)
+            loss = gb_scale(builder->tape, loss, parts->weights[i]);
+        sum = i == 0 ? loss : gb_add(builder->tape, sum, loss);
+    }
+    return sum;
+}
+
+/* losses[0]: the total; then, where the scoring adds losses, that of the scores and those. */
+static void compare_sides(const finetune *f, gb_builder *builder, const gb_side *q,
+                          const gb_side *p, gb_tensor losses[GB_MAX_LOSSES])
+{
+    losses[0] =
+        f->params.matryoshka.count ? loss_of_parts(f, builder, q, p) : loss_of(f, builder, q, p);
     if (!f->scoring->extra)
         return;
     losses[1] = losses[0];
@@ -317,6 +346,14 @@ static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *sta
                        "the loss %s compares passages with passages, of which the scoring %s makes "
                        "no single vectors",
                        f->loss->name, f->scoring->name);
+    if (f->params.matryoshka.count && !f->scoring->single)
+        return gb_fail(status, GB_USAGE, "--matryoshka", "use --scoring dense",
+                       "the scoring %s makes no vectors that can be cut", f->scoring->name);
+    for (uint32_t i = 0; i < f->params.matryoshka.count; i++)
+        if (f->params.matryoshka.dims[i] > data->bert->config.hidden_size)
+            return gb_fail(status, GB_USAGE, "--matryoshka", "give lengths up to the model's",
+                           "vectors of %u numbers cannot be cut after %u",
+                           data->bert->config.hidden_size, f->params.matryoshka.dims[i]);
     if (data->query_bert && (!f->scoring->towers || data->bert->projector.kind))
         return gb_fail(status, GB_USAGE, "--two-towers", "use --scoring dense, and no projector",
                        "the scoring %s, or a projector, has one encoder for queries and passages",

@@ -146,7 +146,7 @@ static uint32_t steps_of(const finetuning *f)
 }
 
 /* What the inputs and the other settings say of the task. */
-static void make_params(finetuning *f)
+static bool make_params(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
     gb_finetune_params *p = &f->params;
@@ -162,6 +162,7 @@ static void make_params(finetuning *f)
     p->loss = gb_losses[o->loss];
     p->scoring_own = &o->scoring_own[o->scoring];
     p->loss_own = &o->loss_own[o->loss];
+    return gb_matryoshka_read(o->matryoshka, o->matryoshka_weights, &p->matryoshka, status);
 }
 
 /* What the model begins with; --cost asks for sizes alone. */
@@ -176,7 +177,8 @@ static float *first_values(const finetuning *f, gb_status *status)
 static bool make_model(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
-    make_params(f);
+    if (!make_params(f, status))
+        return false;
     f->config = f->init.config;
     f->config.hidden_dropout = f->config.attention_dropout = o->optimiser.dropout;
     const gb_finetune_data data = {.set = &f->set,

@@ -204,6 +204,12 @@ static const gb_option of_finetuning[] = {
      "of them, those that are drawn from the whole collection"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
+    {"matryoshka", GB_OPTION_TEXT, FIELD(matryoshka), 0, "D,...",
+     "lengths after which vectors are cut, e.g. 768,256,64: the loss is the sum of the losses at "
+     "all "
+     "of them, and encode --dims may keep so many numbers. Without: of whole vectors"},
+    {"matryoshka-weights", GB_OPTION_TEXT, FIELD(matryoshka_weights), 0, "W,...",
+     "weights of these losses, in the same order; without: 1 each"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,
      "projector on the vectors, when they are used too", gb_projector_names},
     {"scoring", GB_OPTION_CHOICE, FIELD(scoring), 0, NULL, "how queries and passages are compared",
@@ -295,6 +301,9 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
         (o->teacher && o->teacher_queries.count))
         return gb_fail(status, GB_USAGE, NULL, "give both, or --teacher in their place",
                        "a teacher has --teacher-queries and --teacher-passages");
+    gb_matryoshka parts;
+    if (!gb_matryoshka_read(o->matryoshka, o->matryoshka_weights, &parts, status))
+        return false;
     if (o->params.margin_bins && !o->teacher)
         return gb_fail(status, GB_USAGE, NULL, "give --teacher, and a loss that asks for one",
                        "--margin-bins are of a teacher's margins");

@@ -415,6 +415,12 @@ fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet
 fault 2 "an unknown scoring" 'none of: dense' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sum
+fault 2 "lengths of vectors that are none" 'is no list of positive numbers' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --matryoshka 8,x
+fault 2 "lengths of vectors that are longer" 'cannot be cut after 999' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --matryoshka 999
+fault 2 "lengths of vectors that a scoring has not" 'scoring sparse makes no vectors that can be cut' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --matryoshka 4
 fault 2 "a loss without its teacher" 'give --teacher' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss kl
 fault 2 "margins without a teacher" 'are of a teacher' \

@@ -19,6 +19,7 @@ typedef struct finetune_case {
     uint32_t random;             /* negatives from the whole collection */
     bool mask;                   /* copies of positives are no negatives in a batch */
     float temperature;           /* of scores */
+    const char *dims, *weights;  /* lengths of vectors with losses of their own, and weights */
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
                                     scores so near that a difference changes their order */
     bool kinked;                 /* see model */
@@ -104,6 +105,7 @@ static void make_params(fixture *f, const finetune_case *c)
                                      .loss = loss,
                                      .scoring_own = &f->scoring_own,
                                      .loss_own = &f->loss_own};
+    MUST(gb_matryoshka_read(c->dims, c->weights, &f->params.matryoshka, &status));
 }
 
 /* ---- fixed passages ---- */
@@ -325,6 +327,51 @@ Test(finetuning, of_means, .timeout = 120)
                                       .pooling = GB_POOLING_MEAN,
                                       .normalize = true,
                                       .temperature = .5f});
+}
+
+Test(finetuning, of_shorter_vectors, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, Matryoshka, two towers of means",
+                                      .towers = true,
+                                      .dims = "16,7,4",
+                                      .weights = "1,.5,.25",
+                                      .pooling = GB_POOLING_MEAN,
+                                      .normalize = true,
+                                      .temperature = .5f});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, Matryoshka, MarginMSE",
+                                      .dims = "12,5",
+                                      .loss = "margin-mse",
+                                      .temperature = 4});
+}
+
+/* Lists that are none are refused. */
+Test(finetuning, lengths_of_vectors)
+{
+    static const char *const bad[][2] = {{"", NULL},
+                                         {"8,x", NULL},
+                                         {"8,8", NULL},
+                                         {"0", NULL},
+                                         {"2.5", NULL},
+                                         {"-4", NULL},
+                                         {"8,4", "1"},
+                                         {"8", "1,2"},
+                                         {NULL, "1"},
+                                         {"8", "0"},
+                                         {"nan", NULL},
+                                         {"8,,4", NULL},
+                                         {"1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", NULL}};
+    gb_matryoshka parts;
+    gb_status status = {0};
+    MUST(gb_matryoshka_read("768,64", NULL, &parts, &status));
+    cr_expect(parts.count == 2 && parts.dims[0] == 768 && parts.dims[1] == 64 &&
+              parts.weights[0] == 1 && parts.weights[1] == 1);
+    MUST(gb_matryoshka_read(NULL, NULL, &parts, &status));
+    cr_expect_eq(parts.count, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        status = (gb_status){0};
+        cr_expect(!gb_matryoshka_read(bad[i][0], bad[i][1], &parts, &status), "%zu", i);
+        cr_expect_eq(status.code, GB_USAGE);
+    }
 }
 
 Test(finetuning, margins_of_a_teacher, .timeout = 120)

@@ -8,6 +8,7 @@
 #   GABBRO_PEERS_WRITE   yes: write the golden numbers into tests/golden instead of comparing them,
 #                        after a change of a test's batch or of the scripts
 #   GABBRO_PEERS_PATIENCE  seconds for PyPI (3600)
+#   GABBRO_PEERS_PARTS   parts to run, words between blanks; all of them where it is empty
 #   GABBRO_TEST_DATA     folder of real data, for the texts
 # torch: a python3-torch of the distribution (Debian: 0.4 GB with what it needs) is used where it is
 # installed; else PyPI's, which brings 2 GB of CUDA libraries along that nothing here needs.
@@ -315,6 +316,27 @@ two_towers()
         "$("$python" "$here/sentence.py" towers "$step/model" "$work/cross/beir" "$queries" "$passages" 2>"$work/log")" 1e-5
 }
 
+# A training on vectors cut after several numbers, step by step.
+matryoshka()
+{
+    if ! "$python" "$here/matryoshka.py" make "$work/nested" >"$work/log" 2>&1; then
+        bad "a model for Matryoshka training is made" "$work/log"
+        return
+    fi
+    step=$(set -e
+        collection=$("$gabbro" collection --quiet --from "$work/nested/beir")
+        vocabulary=$("$gabbro" vocabulary --quiet --from "$work/nested/model/vocab.txt")
+        ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 40 --query-tokens 40)
+        bm25=$("$gabbro" bm25-run --quiet --collection "$collection" --depth 10)
+        "$gabbro" finetune --quiet --init "$work/nested/model" --collection "$collection" --tokens "$ids" --negatives "$bm25" \
+            --batch 8 --negatives-per-query 0 --epochs 6 --learning-rate .001 --schedule constant --warmup 0 --dropout 0 \
+            --matryoshka 32,12,5 --matryoshka-weights 1,.5,.25) 2>"$work/log" || bad "Matryoshka training" "$work/log"
+    "$python" "$here/matryoshka.py" losses "$work/nested" "$step/model" 32,12,5 1,.5,.25 .001 "$step/losses.tsv" \
+        >"$work/found" 2>"$work/log" || bad "matryoshka.py" "$work/log"
+    trust "Matryoshka training: losses of six steps" "sentence-transformers' MatryoshkaLoss" "$(sed -n 1p "$work/found")" 1e-4
+    trust "Matryoshka training: vectors after six steps" "sentence-transformers' MatryoshkaLoss" "$(sed -n 2p "$work/found")" 1e-3
+}
+
 # The Python package with sentence-transformers' evaluators, BEIR and MTEB, and the server with the openai client, in an
 # environment of their own on top of the other: they ask for other versions of some packages.
 package()
@@ -382,18 +404,15 @@ if ! "$python" -c "$imports" 2>>"$work/log"; then
     checks_end
     exit
 fi
-script tokenizer
-script golden_pieces --compare "$golden/pieces"
-script measures "$gabbro"
-regenerate
-sparse
-late
-sparse_models
-own_model
-cross_encoders
-two_towers
-other_encoders
-checkpoint
-gguf_files
-package
+tokenizer() { script tokenizer; }
+pieces() { script golden_pieces --compare "$golden/pieces"; }
+measures() { script measures "$gabbro"; }
+
+# In this order; two_towers trains on what cross_encoders has made, and package reads the model of checkpoint.
+for part in tokenizer pieces measures regenerate sparse late sparse_models own_model cross_encoders two_towers \
+    matryoshka other_encoders checkpoint gguf_files package; do
+    case " ${GABBRO_PEERS_PARTS:-$part} " in
+    *" $part "*) $part ;;
+    esac
+done
 checks_end
