@@ -53,6 +53,10 @@ void gb_model_input_close(gb_model_input *model); /* also of zeros */
  * GB_DATA where the folder wants a prompt and the tokens do not say whether they have one. */
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status);
+/* Counts the first tokens of a text behind `prompt` (NULL or empty: none) that the model leaves out
+ * of the mean, [CLS] and those of the prompt alone; 0 where it leaves none out. */
+bool gb_prompt_tokens(const gb_model_input *model, const gb_sentence_settings *how,
+                      const char *prompt, uint32_t *tokens, gb_status *status);
 /* How the model makes vectors of tokens, with passages no longer than those of `tokens`; kind is
  * GB_LATE_NONE where vectors are of texts. GB_DATA as for gb_folder_late, and where the folder
  * wants a prompt and the tokens do not say whether they have one. Free with gb_late_settings_free.

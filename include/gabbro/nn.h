@@ -177,6 +177,8 @@ typedef struct gb_pooling_params {
     uint32_t first;      /* text of the batch that has the first vector */
     uint32_t rows;       /* of the batch */
     uint32_t max_length; /* tokens of a text */
+    const uint32_t *skip; /* first tokens of every text that a mean leaves out, read before each
+                             run; NULL: none */
 } gb_pooling_params;
 gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_params *params,
                                      const gb_batch *batch);
@@ -632,6 +634,9 @@ typedef struct gb_encoder_params {
 typedef struct gb_encoder gb_encoder;
 gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status);
 uint32_t gb_encoder_width(const gb_encoder *encoder); /* floats of a vector: H or fewer, or V of terms */
+/* From now on a mean is over the tokens of a text behind its first `tokens`, [CLS] among them; of a
+ * text that has no more its vector is zero. Other poolings take no notice. */
+void gb_encoder_leave_out(gb_encoder *encoder, uint32_t tokens);
 /* Vectors of the texts into out [count, width]: the same bits whatever else is encoded with
  * them. */
 bool gb_encoder_run(gb_encoder *encoder, const gb_encode_rows *texts, float *out,

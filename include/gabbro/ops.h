@@ -178,11 +178,11 @@ gb_sparse gb_sparse_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x, uint
 /* starts [rows + 1], order and weights [starts[rows]]; a row without a list becomes zero. */
 bool gb_sparse_fill(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
                     const uint32_t *order, const float *weights, gb_status *status);
-/* Fills it so that row r < count of y is the mean of the rows [starts[r], starts[r + 1]) of x.
- * Other rows of y, and those without rows of x, become zero. starts [count + 1] may begin above 0.
- */
+/* Fills it so that row r < count of y is the mean of the rows [starts[r] + skip, starts[r + 1]) of
+ * x. Other rows of y, and those without rows of x, become zero. starts [count + 1] may begin above
+ * 0. */
 bool gb_sparse_fill_means(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
-                          uint32_t count, gb_status *status);
+                          uint32_t count, uint32_t skip, gb_status *status);
 /* Multiplies: y [rows, H] of x [rows_of_x, H]. */
 gb_tensor gb_sparse_matmul(gb_tape *tape, gb_tensor x, const gb_sparse *in);
 /* Divides the rows of x by their Euclidean length (at least 1e-8). */

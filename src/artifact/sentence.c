@@ -35,9 +35,19 @@ static bool check_prompts(const gb_folder *folder, const gb_tokens *tokens, gb_s
     return ok;
 }
 
-static bool has_text(const char *prompt)
+bool gb_prompt_tokens(const gb_model_input *model, const gb_sentence_settings *how,
+                      const char *prompt, uint32_t *tokens, gb_status *status)
 {
-    return prompt && *prompt;
+    gb_ids ids = {0};
+    *tokens = 0;
+    if (!how->prompt_left_out || !prompt || !*prompt)
+        return true;
+    gb_tokenizer *tokenizer = gb_tokenizer_create(model->vocab, model->tokenizer, status);
+    bool ok = tokenizer && gb_tokenize(tokenizer, prompt, strlen(prompt), &ids, status);
+    *tokens = (uint32_t)ids.count + 1;
+    gb_tokenizer_destroy(tokenizer);
+    free(ids.data);
+    return ok;
 }
 
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
@@ -48,11 +58,6 @@ bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const c
         how->pooling = gb_pooling_named(pooling);
         how->prompt_left_out = how->query_tokens = false;
     }
-    if (ok && how->prompt_left_out &&
-        (has_text(tokens->query_prompt) || has_text(tokens->passage_prompt)))
-        ok = gb_fail(status, GB_DATA, gb_folder_path(folder), "--pooling decides otherwise",
-                     "the model leaves its prompts out of the mean (\"include_prompt\": false), "
-                     "which is not computed here");
     if (ok && how->pooling == GB_POOLING_UNSTATED)
         gb_log(GB_LOG_WARN,
                "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "

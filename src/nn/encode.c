@@ -25,6 +25,7 @@ struct gb_encoder {
     members filling;       /* its texts */
     members running;       /* those of the batch before it, which the device may work on */
     gb_padding padding;    /* of all batches */
+    uint32_t left_out;     /* first tokens of texts, of no mean */
     uint32_t width;        /* floats of a vector */
     float *kept;           /* [width] a vector that is cut; NULL: they are whole */
     gb_vector_fn *take;    /* gets the vectors of a run */
@@ -57,7 +58,8 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
         const gb_pooling_params how = {.kind = GB_POOLING_MEAN,
                                        .texts = BATCH_SEQUENCES,
                                        .rows = e->max_rows,
-                                       .max_length = max_length};
+                                       .max_length = max_length,
+                                       .skip = &e->left_out};
         gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->batch);
         pooled = gb_pooling_apply(&builder, gb_bert_encode(&builder, bert, &in, 0, NULL), &pooling);
     } else {
@@ -188,6 +190,11 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
 uint32_t gb_encoder_width(const gb_encoder *e)
 {
     return e->width;
+}
+
+void gb_encoder_leave_out(gb_encoder *e, uint32_t tokens)
+{
+    e->left_out = tokens;
 }
 
 bool gb_encoder_each(gb_encoder *e, const gb_encode_rows *texts, gb_vector_fn *take, void *ctx,

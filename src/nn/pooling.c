@@ -5,6 +5,7 @@ typedef struct means_record {
     gb_sparse means;       /* filled */
     const gb_batch *batch; /* from */
     uint32_t first;        /* text */
+    const uint32_t *skip;  /* see gb_pooling_params, or NULL */
 } means_record;
 
 static bool fill_means(const void *record_, gb_executable *exec, uint32_t step, gb_status *status)
@@ -13,7 +14,7 @@ static bool fill_means(const void *record_, gb_executable *exec, uint32_t step, 
     const means_record *record = record_;
     uint32_t texts = nn_packed_left(record->batch, record->first, record->means.rows);
     return gb_sparse_fill_means(exec, &record->means, record->batch->starts + record->first, texts,
-                                status);
+                                record->skip ? *record->skip : 0, status);
 }
 
 gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_params *params,
@@ -29,7 +30,7 @@ gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_param
     }
     in.means = gb_sparse_input(builder->tape, params->texts, params->rows, params->rows,
                                params->max_length, 1);
-    const means_record record = {in.means, batch, params->first};
+    const means_record record = {in.means, batch, params->first, params->skip};
     gb_tape_fill_by(builder->tape, fill_means, &record, sizeof record);
     return in;
 }

@@ -158,23 +158,31 @@ bool gb_sparse_fill(gb_executable *exec, const gb_sparse *in, const uint32_t *st
 }
 
 bool gb_sparse_fill_means(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
-                          uint32_t count, gb_status *status)
+                          uint32_t count, uint32_t skip, gb_status *status)
 {
     filled there, back;
-    uint32_t first = starts[0], rows = starts[count] - first;
-    if (!open_both(exec, in, rows, &there, &back, status))
+    uint32_t entries = 0;
+    if (!open_both(exec, in, starts[count] - starts[0], &there, &back, status))
         return false;
-    for (uint32_t r = 0; r <= in->rows; r++)
-        there.starts[r] = starts[r < count ? r : count] - first;
-    for (uint32_t x = 0; x <= in->rows_of_x; x++) /* a row of x is in one mean at most */
-        back.starts[x] = x < first ? 0 : x - first < rows ? x - first : rows;
-    for (uint32_t r = 0; r < count; r++)
+    for (uint32_t x = 0; x < starts[0]; x++)
+        back.starts[x] = 0;
+    for (uint32_t r = 0; r < count; r++) {
+        uint32_t rows = starts[r + 1] - starts[r], first = starts[r] + (skip < rows ? skip : rows);
+        there.starts[r] = entries;
         for (uint32_t x = starts[r]; x < starts[r + 1]; x++) {
-            there.order[x - first] = x;
-            back.order[x - first] = r;
-            there.weights[x - first] = back.weights[x - first] =
-                1.0f / (float)(starts[r + 1] - starts[r]);
+            back.starts[x] = entries; /* a row of x is in one mean at most */
+            if (x < first)
+                continue;
+            there.order[entries] = x;
+            back.order[entries] = r;
+            there.weights[entries] = back.weights[entries] = 1.0f / (float)(starts[r + 1] - first);
+            entries++;
         }
+    }
+    for (uint32_t r = count; r <= in->rows; r++)
+        there.starts[r] = entries;
+    for (uint32_t x = starts[count]; x <= in->rows_of_x; x++)
+        back.starts[x] = entries;
     return true;
 }
 

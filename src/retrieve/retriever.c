@@ -167,8 +167,13 @@ gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status
                                       .specials = r->specials,
                                       .max_length =
                                           query ? r->tokens.max_query : r->tokens.max_passage};
-    if (state)
-        *encoder = gb_encoder_create(&params, status);
+    if (!state)
+        return *encoder;
+    const char *prompt = query ? r->tokens.query_prompt : r->tokens.passage_prompt;
+    uint32_t left_out;
+    if (gb_prompt_tokens(&r->model, &r->sentence, prompt, &left_out, status) &&
+        (*encoder = gb_encoder_create(&params, status)))
+        gb_encoder_leave_out(*encoder, left_out);
     return *encoder;
 }
 

@@ -21,6 +21,7 @@ struct gb_text_encoder {
     float *values;                  /* its parameters */
     gb_sentence_settings sentence;  /* its pooling and length */
     gb_text_prompts prompts;        /* put before texts */
+    uint32_t left_out[2];           /* first tokens of passages and queries that are of no mean */
     gb_tokenizer *tokenizer;        /* of its vocabulary */
     gb_device *device, *own;        /* that computes; the same if it was opened here */
     gb_state *state;                /* parameters on the device */
@@ -53,9 +54,10 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
 {
     gb_sentence_settings *sentence = &e->sentence;
     bool stated = sentence->pooling != GB_POOLING_UNSTATED;
-    if (how->pooling != GB_POOLING_UNSTATED)
+    if (how->pooling != GB_POOLING_UNSTATED) {
         sentence->pooling = how->pooling;
-    else if (!stated)
+        sentence->prompt_left_out = false;
+    } else if (!stated)
         gb_log(GB_LOG_WARN,
                "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
                "taken, --pooling decides",
@@ -64,11 +66,6 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
         return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder),
                        "gabbro encode writes its vectors, gabbro evaluate and mine rank by them",
                        "the model is one of sparse vectors (SparseEncoder)");
-    if (sentence->prompt_left_out && sentence->pooling == GB_POOLING_MEAN &&
-        (e->prompts.query || e->prompts.passage))
-        return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder), NULL,
-                       "the model leaves its prompts out of the mean (\"include_prompt\": false), "
-                       "which is not computed here");
     return true;
 }
 
@@ -79,6 +76,13 @@ static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
     e->width = dims ? dims : all;
     return dims <= all || gb_fail(status, GB_USAGE, "--dims", "take fewer",
                                   "%u of the %u numbers of a vector", dims, all);
+}
+
+static bool count_left_out(text_encoder *e, gb_status *status)
+{
+    const gb_sentence_settings *how = &e->sentence;
+    return gb_prompt_tokens(&e->model, how, e->prompts.passage, &e->left_out[0], status) &&
+           gb_prompt_tokens(&e->model, how, e->prompts.query, &e->left_out[1], status);
 }
 
 /* Of two towers the other one, on the same device. */
@@ -118,7 +122,7 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_GENERATE | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
     bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
-              settle_width(e, params->dims, status) &&
+              settle_width(e, params->dims, status) && count_left_out(e, status) &&
               (!params->device || (e->device_name = gb_strdup(params->device, status)));
     if (ok && !params->open)
         ok = gb_device_ready(params->config, params->device, status) &&
@@ -239,6 +243,9 @@ bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *cons
     const gb_encode_rows rows = {
         .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
     gb_encoder *encoder = starts ? encoder_for(e, starts, count, status) : NULL;
+    bool prompted = kind == GB_TEXT_QUERY || kind == GB_TEXT_PASSAGE;
+    if (encoder)
+        gb_encoder_leave_out(encoder, prompted ? e->left_out[kind == GB_TEXT_QUERY] : 0);
     bool ok = encoder && gb_encoder_run(encoder, &rows, vectors, status);
     free(starts);
     return ok;

@@ -40,6 +40,12 @@ typedef struct finetuning {
 
 /* ---- opening ---- */
 
+/* An empty prompt is none. */
+static char *prompt_of(char *prompt)
+{
+    return prompt && *prompt ? prompt : NULL;
+}
+
 /* The folder says how tokens are compared, which the scoring reads, and nothing of pooling. */
 static bool goes_on_with_tokens(const gb_finetuning_settings *o)
 {
@@ -133,6 +139,11 @@ static bool check_head(const finetuning *f, gb_status *status)
 /* A model of sparse vectors goes on as one. */
 static bool check_pooling(const finetuning *f, gb_status *status)
 {
+    if (f->sentence.prompt_left_out &&
+        (prompt_of(f->tokens.query_prompt) || prompt_of(f->tokens.passage_prompt)))
+        return gb_fail(status, GB_DATA, f->settings->init, "--pooling mean takes all tokens",
+                       "the model leaves its prompts out of the mean (\"include_prompt\": false), "
+                       "which is not trained here");
     return f->sentence.pooling != GB_POOLING_TERMS || needs_head(f) ||
            gb_fail(status, GB_USAGE, f->settings->init, "--scoring sparse, or --pooling cls",
                    "the model to start from is one of sparse vectors (SparseEncoder)");
@@ -274,12 +285,6 @@ static void close_finetuning(finetuning *f)
 }
 
 /* ---- into an artifact ---- */
-
-/* An empty prompt is none. */
-static char *prompt_of(char *prompt)
-{
-    return prompt && *prompt ? prompt : NULL;
-}
 
 static bool save_folder(const finetuning *f, const gb_retriever_folder *folder, gb_status *status)
 {

@@ -254,7 +254,7 @@ Test(contrast, means_are_lists)
     gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
     cr_assert(gb_sparse_fill(exec, &in[0], lists, order, weights, &p.status));
-    cr_assert(gb_sparse_fill_means(exec, &in[1], starts, 3, &p.status));
+    cr_assert(gb_sparse_fill_means(exec, &in[1], starts, 3, 0, &p.status));
     const gb_csr *both[2][2] = {{&in[0].there, &in[1].there}, {&in[0].back, &in[1].back}};
     for (int way = 0; way < 2; way++) {
         const void *wanted[3], *got[3];
@@ -268,8 +268,17 @@ Test(contrast, means_are_lists)
         cr_expect_eq(memcmp(got[1], wanted[1], sizeof order), 0);
         cr_expect_eq(memcmp(got[2], wanted[2], sizeof weights), 0);
     }
+    /* Without the first two of each there is one list, of the last row. */
+    cr_assert(gb_sparse_fill_means(exec, &in[1], starts, 3, 2, &p.status));
+    const uint32_t *rows = gb_executable_input(exec, in[1].there.starts, &p.status);
+    const uint32_t *uses = gb_executable_input(exec, in[1].back.starts, &p.status);
+    const uint32_t *order_left = gb_executable_input(exec, in[1].there.order, &p.status);
+    const float *weights_left = gb_executable_input(exec, in[1].back.weights, &p.status);
+    cr_expect_arr_eq(rows, ((uint32_t[ROWS + 1]){0, 0, 0, 1, 1}), (ROWS + 1) * sizeof *rows);
+    cr_expect_arr_eq(uses, ((uint32_t[OF + 1]){[OF] = 1}), (OF + 1) * sizeof *uses);
+    cr_expect(order_left[0] == 6 && weights_left[0] == 1);
     const uint32_t too_many[] = {0, 4, OF + 1};
-    cr_expect_not(gb_sparse_fill_means(exec, &in[1], too_many, 2, &p.status));
+    cr_expect_not(gb_sparse_fill_means(exec, &in[1], too_many, 2, 0, &p.status));
     gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);

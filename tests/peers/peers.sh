@@ -337,6 +337,28 @@ matryoshka()
     trust "Matryoshka training: vectors after six steps" "sentence-transformers' MatryoshkaLoss" "$(sed -n 2p "$work/found")" 1e-3
 }
 
+# Prompts that a model leaves out of the mean, by the model of matryoshka; "a" and a longer prompt than its text.
+prompts()
+{
+    if ! "$python" "$here/matryoshka.py" make "$work/prompted" >"$work/log" 2>&1; then
+        bad "a model with prompts is made" "$work/log"
+        return
+    fi
+    printf 'ba de fi\n\nGo hu ka lo mi, nu\nzo\n' >"$work/lines"
+    sed 's/"include_prompt": true/"include_prompt": false/' "$work/prompted/model/1_Pooling/config.json" >"$work/pooling" &&
+        grep -q include_prompt "$work/pooling" || sed 's/^{/{"include_prompt": false,/' "$work/pooling" >"$work/pooling.2"
+    [ ! -s "$work/pooling.2" ] || mv "$work/pooling.2" "$work/pooling"
+    mv "$work/pooling" "$work/prompted/model/1_Pooling/config.json"
+    printf '{"prompts": {"query": "ask ba zo: ", "document": "te "}, "similarity_fn_name": "cosine"}\n' \
+        >"$work/prompted/model/config_sentence_transformers.json"
+    "$gabbro" embed --quiet --query --out "$work/queries.npy" "$work/prompted/model" "$work/lines" 2>"$work/log" &&
+        "$gabbro" embed --quiet --out "$work/passages.npy" "$work/prompted/model" "$work/lines" 2>>"$work/log" ||
+        bad "prompts left out of the mean: gabbro embed" "$work/log"
+    trust "prompts left out of the mean: vectors" "sentence-transformers" \
+        "$("$python" "$here/sentence.py" prompts "$work/prompted/model" "$work/lines" "$work/queries.npy" "$work/passages.npy" \
+            2>"$work/log")" 1e-5
+}
+
 # The Python package with sentence-transformers' evaluators, BEIR and MTEB, and the server with the openai client, in an
 # environment of their own on top of the other: they ask for other versions of some packages.
 package()
@@ -410,7 +432,7 @@ measures() { script measures "$gabbro"; }
 
 # In this order; two_towers trains on what cross_encoders has made, and package reads the model of checkpoint.
 for part in tokenizer pieces measures regenerate sparse late sparse_models own_model cross_encoders two_towers \
-    matryoshka other_encoders checkpoint gguf_files package; do
+    matryoshka prompts other_encoders checkpoint gguf_files package; do
     case " ${GABBRO_PEERS_PARTS:-$part} " in
     *" $part "*) $part ;;
     esac

@@ -8,6 +8,8 @@
                                             is from them
     sentence.py towers MODEL BEIR Q P       how far vectors of BEIR's queries and passages in the folders
                                             Q and P are from those of MODEL, a Router
+    sentence.py prompts MODEL FILE Q P      how far vectors of the texts of FILE as queries and as documents, in
+                                            the files Q and P, are from those of MODEL
     sentence.py ndcg MODEL DATA TOKENS      nDCG@10 of SciFact's test queries by pytrec_eval
 
 DATA: a folder with scifact/ in BEIR's form. TOKENS: longest text and query."""
@@ -83,6 +85,17 @@ def towers(folder, beir, queries, passages):
     print(f"{worst:.2g}")
 
 
+def prompts(folder, path, queries, passages):
+    from sentence_transformers import SentenceTransformer
+    model, worst = SentenceTransformer(folder, device="cpu"), 0.0
+    with open(path, encoding="utf-8") as file:
+        texts = file.read().split("\n")[:-1]
+    for ours, name in ((queries, "query"), (passages, "document")):
+        theirs = model.encode(texts, prompt_name=name, show_progress_bar=False)
+        worst = max(worst, float(numpy.abs(numpy.load(ours) - theirs).max()))
+    print(f"{worst:.2g}")
+
+
 def ndcg(folder, data, tokens):
     import pytrec_eval
     from sentence_transformers import SentenceTransformer
@@ -106,7 +119,7 @@ def ndcg(folder, data, tokens):
 
 
 if __name__ == "__main__":
-    commands = {"texts": texts, "pickle": pickle, "vectors": vectors, "towers": towers,
+    commands = {"texts": texts, "pickle": pickle, "vectors": vectors, "towers": towers, "prompts": prompts,
                 "ndcg": ndcg}
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
