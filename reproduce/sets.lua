@@ -106,6 +106,7 @@ local function spans()
 end
 
 local function vocabulary_of(collection)
+  if run.vocabulary then return artifact("vocabulary", "vocabulary", "--from", run.vocabulary) end
   if initial_encoder then
     return artifact("vocabulary", "vocabulary", "--from", public(initial_encoder) .. "/vocab.txt")
   end

@@ -20,20 +20,39 @@ local function starting_point()
 end
 
 -- What is measured on the way.
-local function development()
+local function development(cross)
   if settings.dev == "none" then return {} end
   return {"--dev", settings.dev, "--dev-measure", settings.dev_measure, "--dev-queries", settings.dev_queries,
-    "--dev-passages", settings.dev_passages, "--patience", settings.patience}
+    cross and {} or {"--dev-passages", settings.dev_passages}, "--patience", settings.patience}
 end
 
 local encoder = starting_point()
-if run.init and settings.scoring == "dense" then row("before", encoder) end
 
-local cuts = settings.matryoshka
-local how = {options = {"--scoring", settings.scoring, option("--matryoshka", cuts ~= "-" and cuts), development()}}
-local retriever
-for round = 1, tonumber(settings.rounds) do
-  retriever = round == 1 and finetune_as(how, encoder, here.set.bm25)
-    or finetune_as(how, encoder, mine(retriever), here.set.bm25)
-  row("round " .. round, retriever)
+-- A cross-encoder ranks what BM25 finds; the negatives of a later round are what that of the round before ranks first.
+-- It is measured on the way where a split for it is named.
+local function train_cross()
+  local dev = settings.dev
+  local measured = dev ~= "auto" and dev ~= "none" and dev ~= "train" and {development(true), "--dev-run",
+    artifact("bm25-run, " .. dev, "bm25-run", "--collection", here.set.collection, "--split", dev, "--depth", settings.bm25_depth)}
+  local how = {command = "finetune-cross", options = {"--extend-positions", measured or {}}}
+  local cross
+  for round = 1, tonumber(settings.rounds) do
+    cross = round == 1 and finetune_as(how, encoder, here.set.bm25)
+      or finetune_as(how, encoder, rerank(cross, here.set.bm25), here.set.bm25)
+    cross_row("round " .. round, cross, "--depth", settings.bm25_depth)
+  end
 end
+
+local function train_retriever()
+  if run.init and settings.scoring == "dense" then row("before", encoder) end
+  local cuts = settings.matryoshka
+  local how = {options = {"--scoring", settings.scoring, option("--matryoshka", cuts ~= "-" and cuts), development()}}
+  local retriever
+  for round = 1, tonumber(settings.rounds) do
+    retriever = round == 1 and finetune_as(how, encoder, here.set.bm25)
+      or finetune_as(how, encoder, mine(retriever), here.set.bm25)
+    row("round " .. round, retriever)
+  end
+end
+
+if settings.scoring == "cross" then train_cross() else train_retriever() end

@@ -19,6 +19,7 @@ typedef struct repro_recipe_params {
     const char *collection;         /* folder or file of the user */
     const char *queries;            /* generated queries for it */
     const char *init;               /* folder of the encoder to start from */
+    const char *vocabulary;         /* file or folder of its tokens; NULL: vocab.txt in it */
     const char *generator;          /* of queries: a folder, or "trained" */
     repro_words ranks;              /* options that say how many processes train, and where */
     repro_words shards;             /* options of the gradient shards */

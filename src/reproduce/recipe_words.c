@@ -360,6 +360,7 @@ static void push_run(lua_State *L, const repro_recipe_params *params)
     set_text(L, "collection", params->collection);
     set_text(L, "queries", params->queries);
     set_text(L, "init", params->init);
+    set_text(L, "vocabulary", params->vocabulary);
     set_text(L, "generator", params->generator);
     set_words(L, "ranks", params->ranks);
     set_words(L, "shards", params->shards);

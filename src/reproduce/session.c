@@ -105,7 +105,7 @@ static bool check(const repro_session *session, gb_status *status)
     if (!check_record(params, some_rows, status) || !check_rows(params, session->entry, status) ||
         !check_compared(params, session->entry, status))
         return false;
-    if (recipe->init) {
+    if (recipe->init && !recipe->vocabulary) {
         char *words = gb_path_join(status, recipe->init, "vocab.txt");
         bool there = words && gb_file_exists(words);
         free(words);

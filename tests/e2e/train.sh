@@ -4,6 +4,7 @@
 set -u
 # shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
+roberta=$(readlink -f "$(dirname -- "$0")/../golden/encoders/roberta")
 enter_work train "$1"
 
 mkdir -p beir/qrels
@@ -73,6 +74,17 @@ expect "from a model: $(grep '^before' out)" [ "$(cut -f 1 prompted/results.tsv 
 expect "its prompts go with it" grep -q '"ask: "' prompted/model/config_sentence_transformers.json
 expect "without a split nothing is measured on the way" [ ! -e prompted/development.1.tsv ]
 
+# From a model that has a tokenizer.json and no vocab.txt.
+"$gabbro" train --settings own.settings --set mlm_steps=0 --set "model=$roberta" --set rounds=1 --set dev=none --set finetune_epochs=1 \
+    --set matryoshka=16,8 --out bytes >out 2>err || bad "from a RoBERTa" err
+expect "from a RoBERTa: $(grep '^round 1' out)" grep -q '"model_type": "roberta"' bytes/model/config.json
+
+# A cross-encoder.
+"$gabbro" train --settings own.settings --set scoring=cross --set finetune_epochs=1 --set bm25_depth=8 --out cross >out 2>err ||
+    bad "a cross-encoder" err
+expect "a cross-encoder: $(grep '^round 2' out)" [ "$(cut -f 1 cross/results.tsv | tr '\n' ' ')" = "row bm25 round 1 round 2 " ]
+expect "it is one" grep -q BertForSequenceClassification cross/model/config.json
+
 refused() # CODE TEXT ARGUMENTS...
 {
     code=$1 text=$2
@@ -86,6 +98,7 @@ refused 2 "did you mean finetune_epochs" --settings own.settings --set finetune_
 refused 2 "give a model" --settings own.settings --set mlm_steps=0
 refused 2 "nowhere" --settings own.settings --set collection=nowhere
 refused 2 "nowhere" --settings own.settings --set model=nowhere
+refused 3 "encoders that are read are bert, " --settings own.settings --set "model=$roberta/../../llama"
 echo 'epochs 3' >bad.settings
 refused 3 "bad.settings:1" --settings bad.settings
 refused 2 'no split "what"' --settings own.settings --set dev=what
