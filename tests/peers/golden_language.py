@@ -58,7 +58,8 @@ def pad(rows):
 def numbers(model, is_t5):
     parts = {"encoded": [], "states": [], "logits": [], "greedy": []}
     for ids, decoded in zip(TEXTS, DECODED):
-        given = dict(input_ids=torch.tensor([ids]), output_hidden_states=True)
+        # Version 4.57 sizes the caches of a T5 by the layers of its encoder, which are fewer here.
+        given = dict(input_ids=torch.tensor([ids]), output_hidden_states=True, use_cache=False)
         if is_t5:
             out = model(decoder_input_ids=torch.tensor([decoded]), **given)
             parts["encoded"].append(out.encoder_last_hidden_state[0])
@@ -67,7 +68,7 @@ def numbers(model, is_t5):
             out = model(**given)
             parts["states"].append(out.hidden_states[-1][0])
         parts["logits"].append(out.logits[0])
-        made = model.generate(torch.tensor([ids]), max_new_tokens=NEW, do_sample=False)[0].tolist()
+        made = model.generate(torch.tensor([ids]), max_new_tokens=NEW, do_sample=False, use_cache=False)[0].tolist()
         parts["greedy"].append(made[1:] if is_t5 else made[len(ids):])
     out = {k: torch.cat(v).to(torch.float32) for k, v in parts.items() if v and k != "greedy"}
     out.update({"ids": pad(TEXTS), "greedy": pad(parts["greedy"])})

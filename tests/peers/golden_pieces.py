@@ -9,7 +9,7 @@
 
 pieces.json: for every tokenizer its files, texts (as hex: they may hold broken UTF-8) with their ids,
 and ids with their text. A broken byte is U+FFFD, each one.
-Needs: pip install transformers==4.44.2 tokenizers==0.19.1 sentencepiece protobuf"""
+Needs: pip install transformers==4.57.6 tokenizers==0.22.2 sentencepiece protobuf"""
 import codecs
 import json
 import os

@@ -20,10 +20,17 @@ SETTINGS = {"t5": (1.0, 25, 0.95), "llm": (0.7, 50, 0.95), "other": (1.6, 12, 0.
 
 def warped(model, warper, ids, decoded):
     if model.config.is_encoder_decoder:
-        logits = model(input_ids=ids, decoder_input_ids=decoded).logits
+        logits = model(input_ids=ids, decoder_input_ids=decoded, use_cache=False).logits
     else:
         logits = model(input_ids=torch.cat([ids, decoded], dim=1)).logits
     return torch.softmax(warper(None, logits[:, -1].double()), dim=-1)[0]
+
+
+def warper_of(temperature, top_k, top_p):
+    """What generate() makes of these settings, in its order, whatever a version calls it."""
+    wanted = [(temperature != 1, transformers.TemperatureLogitsWarper, temperature),
+              (top_k != 0, transformers.TopKLogitsWarper, top_k), (top_p < 1, transformers.TopPLogitsWarper, top_p)]
+    return transformers.LogitsProcessorList([kind(value) for needed, kind, value in wanted if needed])
 
 
 def distributions(model, warper, ids):
@@ -51,8 +58,7 @@ def main():
         model = model.from_pretrained(folder).double().eval()
         out = {"ids": ids}
         for setting, (temperature, top_k, top_p) in SETTINGS.items():
-            warper = model._get_logits_warper(transformers.GenerationConfig(
-                do_sample=True, temperature=temperature, top_k=top_k, top_p=top_p), device="cpu")
+            warper = warper_of(temperature, top_k, top_p)
             both = [distributions(model, warper, torch.tensor([p])) for p in PROMPTS]
             out[setting + ".first"] = torch.stack([b[0] for b in both]).float().contiguous()
             out[setting + ".second"] = torch.stack([b[1] for b in both]).float().contiguous()

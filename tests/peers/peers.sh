@@ -12,8 +12,9 @@
 #   GABBRO_TEST_DATA     folder of real data, for the texts
 # torch: a python3-torch of the distribution (Debian: 0.4 GB with what it needs) is used where it is
 # installed; else PyPI's, which brings 2 GB of CUDA libraries along that nothing here needs.
-# tokenizers 0.19.1 is what transformers 4.44.2 asks for; the ids in tests/golden were made by 0.23.3 (their
-# first line says it). Both give the same ids.
+# tokenizers 0.22.2 is what transformers 4.57.6 asks for; the ids in tests/golden were made by 0.23.3 (their
+# first line says it). Both give the same ids. PyLate, for `late`, asks for other versions: where it is wanted,
+# `pip install --no-deps pylate` into the environment.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 70
 # shellcheck source=tests/checks.sh
@@ -39,8 +40,7 @@ python_of_pypi() # an environment in BUILD/peers
     "$build/peers/bin/python" -c 'import torch' 2>/dev/null || torch=torch
     # shellcheck disable=SC2086 # torch may be nothing
     timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$build/peers/bin/pip" install --quiet $torch \
-        transformers==4.44.2 tokenizers==0.19.1 sentence-transformers==3.0.1 numpy==1.26.4 \
-        safetensors pytrec-eval-terrier sentencepiece protobuf
+        transformers==4.57.6 tokenizers==0.22.2 sentence-transformers==5.7.0 numpy safetensors pytrec-eval-terrier sentencepiece protobuf
 }
 
 # A check that is a script of its own.
@@ -344,7 +344,7 @@ prompts()
         bad "a model with prompts is made" "$work/log"
         return
     fi
-    printf 'ba de fi\n\nGo hu ka lo mi, nu\nzo\n' >"$work/lines"
+    printf 'ba de fi\nGo hu ka lo mi, nu\nzo\n' >"$work/lines"
     sed 's/"include_prompt": true/"include_prompt": false/' "$work/prompted/model/1_Pooling/config.json" >"$work/pooling" &&
         grep -q include_prompt "$work/pooling" || sed 's/^{/{"include_prompt": false,/' "$work/pooling" >"$work/pooling.2"
     [ ! -s "$work/pooling.2" ] || mv "$work/pooling.2" "$work/pooling"
@@ -357,6 +357,27 @@ prompts()
     trust "prompts left out of the mean: vectors" "sentence-transformers" \
         "$("$python" "$here/sentence.py" prompts "$work/prompted/model" "$work/lines" "$work/queries.npy" "$work/passages.npy" \
             2>"$work/log")" 1e-5
+}
+
+# A LLaMA that makes vectors of texts.
+llama()
+{
+    printf 'The river lies near the castle.\na\nIs it older than the lake, they say?\n' >"$work/lines"
+    printf 'The railway ends at the harbour, and the bridge of the village is much older than the island, which nobody knows, ' >>"$work/lines"
+    printf 'and the forest behind it, and the tower, and the river, and the lake, and the castle.\n' >>"$work/lines"
+    for pooling in lasttoken mean; do
+        folder=$work/llama.$pooling
+        if ! { "$python" "$here/llama_embedder.py" make "$golden/pieces/llama.model" "$folder" $pooling &&
+            "$gabbro" embed --quiet --query --out "$work/queries.npy" "$folder" "$work/lines" &&
+            "$gabbro" embed --quiet --out "$work/passages.npy" "$folder" "$work/lines"; } >"$work/log" 2>&1; then
+            bad "LLaMA, $pooling: gabbro embed" "$work/log"
+            continue
+        fi
+        "$python" "$here/llama_embedder.py" vectors "$folder" "$work/lines" "$work/queries.npy" "$work/passages.npy" \
+            >"$work/found" 2>"$work/log" || bad "llama_embedder.py" "$work/log"
+        trust "LLaMA, $pooling: vectors of texts" "sentence-transformers, transformers (float64)" "$(sed -n 1p "$work/found")" 1e-5
+        trust "LLaMA, $pooling: 1 - cosine" "sentence-transformers, transformers (float64)" "$(sed -n 2p "$work/found")" 1e-6
+    done
 }
 
 # The Python package with sentence-transformers' evaluators, BEIR and MTEB, and the server with the openai client, in an
@@ -432,7 +453,7 @@ measures() { script measures "$gabbro"; }
 
 # In this order; two_towers trains on what cross_encoders has made, and package reads the model of checkpoint.
 for part in tokenizer pieces measures regenerate sparse late sparse_models own_model cross_encoders two_towers \
-    matryoshka prompts other_encoders checkpoint gguf_files package; do
+    matryoshka prompts llama other_encoders checkpoint gguf_files package; do
     case " ${GABBRO_PEERS_PARTS:-$part} " in
     *" $part "*) $part ;;
     esac
