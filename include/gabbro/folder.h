@@ -293,6 +293,14 @@ typedef struct gb_text_prompts {
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status);
 void gb_text_prompts_free(gb_text_prompts *prompts);
 
+/* Whether a folder has a LLaMA, by the "model_type" of its config.json; false where there is none.
+ */
+bool gb_folder_is_llama(const char *folder);
+/* Both of a LLaMA's folder. A Router or sparse vectors are GB_DATA. */
+bool gb_lm_folder_sentence(const char *folder, const gb_lm_config *config,
+                           gb_sentence_settings *settings, gb_text_prompts *prompts,
+                           gb_status *status);
+
 /* ---- late interaction ---- */
 
 /* Kinds of models whose vectors are of tokens. */

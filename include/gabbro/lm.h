@@ -145,6 +145,34 @@ gb_lm_pairs_inputs gb_lm_pairs_declare(gb_tape *tape, const gb_lm *lm,
  * true ones before it. */
 gb_tensor gb_lm_loss(gb_tape *tape, const gb_lm *lm, const gb_lm_pairs_inputs *in);
 
+/* ---- vectors of texts ---- */
+
+/* What makes vectors of texts by a LLaMA, whose last states become one (pooling). */
+typedef struct gb_lm_encoder gb_lm_encoder;
+typedef struct gb_lm_encoder_params {
+    gb_device *device;          /* that computes; it must outlive the encoder */
+    const char *folder;         /* of the model */
+    const gb_lm_config *config; /* its config.json, without an encoder (LLaMA) */
+    gb_sentence_settings
+        sentence;  /* pooling, stated; length of vectors; tokens of a text at most */
+    uint32_t dims; /* numbers of a vector that are kept (gb_vector_cut); 0: all */
+} gb_lm_encoder_params;
+/* GB_MEMORY, before anything is read, if the weights exceed the device's memory. */
+gb_lm_encoder *gb_lm_encoder_create(const gb_lm_encoder_params *params, gb_status *status);
+void gb_lm_encoder_destroy(gb_lm_encoder *encoder); /* NULL ok */
+/* Texts in memory, of at least one token each, special ones included. */
+typedef struct gb_lm_texts {
+    const uint32_t *ids;  /* tokens, one text behind the other */
+    const size_t *starts; /* [count + 1] first token of each, and the end */
+    uint32_t count;       /* texts */
+    bool ended;           /* their last token stays where they are cut */
+    const char *label;    /* of a progress line; NULL: none */
+} gb_lm_texts;
+/* Vectors of the texts into out [count, dims]: the same bits whatever else is encoded in a program
+ * of the same size. */
+bool gb_lm_encoder_run(gb_lm_encoder *encoder, const gb_lm_texts *texts, float *out,
+                       gb_status *status);
+
 /* ---- generation ---- */
 
 /* How the next token is chosen. */

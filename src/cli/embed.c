@@ -49,7 +49,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_embed = {
     .name = "embed",
-    .summary = "make vectors of texts, with any BERT encoder",
+    .summary = "make vectors of texts, with an encoder or a LLaMA",
     .operands = "MODEL [FILE]",
     .needs = "a model, and a file of texts or texts on standard input",
     .operands_min = 1,

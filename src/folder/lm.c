@@ -1,6 +1,7 @@
 /* config.json of language models: Hugging Face's T5Config and LlamaConfig. */
 #include "folder/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Far above any model, so that sizes computed from a damaged file stay small numbers. */
@@ -143,6 +144,16 @@ static bool read_llama(const json_t *json, const char *path, gb_lm_config *c, gb
            gb_json_get_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
            gb_json_get_string(json, "hidden_act", path, &act, status) &&
            read_act("hidden_act", act, path, c, status);
+}
+
+bool gb_folder_is_llama(const char *folder)
+{
+    char *path = gb_path_join(NULL, folder, "config.json");
+    json_t *json = path && gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, NULL) : NULL;
+    bool llama = json && strcmp(gb_json_text(json, "model_type"), "llama") == 0;
+    json_decref(json);
+    free(path);
+    return llama;
 }
 
 static bool check(const gb_lm_config *c, const char *path, gb_status *status)

@@ -171,8 +171,14 @@ static bool read_state_pooling(const json_t *json, const char *path, gb_sentence
     return true;
 }
 
+/* A folder whose files are read. */
+typedef struct source {
+    const char *path, *body; /* of the folder, and of config.json and the tensors */
+    const gb_folder *folder; /* an encoder, opened; NULL: a language model */
+} source;
+
 /* SpladePooling: {"pooling_strategy": "max", "activation_function": "relu"}. */
-static bool read_term_pooling(const gb_folder *folder, const json_t *json, const char *path,
+static bool read_term_pooling(const source *from, const json_t *json, const char *path,
                               gb_sentence_settings *settings, gb_status *status)
 {
     const char *strategy = "max", *activation = "relu";
@@ -183,21 +189,20 @@ static bool read_term_pooling(const gb_folder *folder, const json_t *json, const
         return gb_fail(
             status, GB_DATA, path, "only the \"max\" over tokens of log(1 + \"relu\") is computed",
             "term weights by \"%.40s\" of \"%.40s\" are not known here", strategy, activation);
-    if (!gb_folder_has_head(folder))
-        return gb_fail(status, GB_DATA, gb_folder_path(folder),
-                       "write the folder from a BertForMaskedLM",
+    if (!from->folder || !gb_folder_has_head(from->folder))
+        return gb_fail(status, GB_DATA, from->path, "write the folder from a BertForMaskedLM",
                        "term weights are made by the masked-LM head, which the model lacks");
     settings->pooling = GB_POOLING_TERMS;
     return true;
 }
 
 /* config.json of a pooling's sub-folder. */
-static bool read_pooling_of(const gb_folder *folder, const char *sub, bool terms,
+static bool read_pooling_of(const source *from, const char *sub, bool terms,
                             gb_sentence_settings *settings, gb_status *status)
 {
     char *path;
-    json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
-    bool ok = json && (terms ? read_term_pooling(folder, json, path, settings, status)
+    json_t *json = load(from->path, sub, "config.json", &path, status);
+    bool ok = json && (terms ? read_term_pooling(from, json, path, settings, status)
                              : read_state_pooling(json, path, settings, status));
     json_decref(json);
     free(path);
@@ -206,7 +211,7 @@ static bool read_pooling_of(const gb_folder *folder, const char *sub, bool terms
 
 /* One module: {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", ...}; newer
  * versions spell the type otherwise up to its last part. */
-static bool read_module(const gb_folder *folder, const json_t *module, const char *modules_path,
+static bool read_module(const source *from, const json_t *module, const char *modules_path,
                         gb_sentence_settings *settings, gb_status *status)
 {
     const char *type = "", *sub = "";
@@ -222,10 +227,10 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
     } else if (strcmp(kind, "Normalize") == 0) {
         settings->normalize = true;
         return true;
-    } else if (strcmp(kind, "Router") == 0) {
+    } else if (strcmp(kind, "Router") == 0 && from->folder) {
         char *pooling;
-        bool ok = folder_read_router(folder, &pooling, status) &&
-                  read_pooling_of(folder, pooling, true, settings, status);
+        bool ok = folder_read_router(from->folder, &pooling, status) &&
+                  read_pooling_of(from, pooling, true, settings, status);
         settings->query_tokens = ok;
         free(pooling);
         return ok;
@@ -236,10 +241,10 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
                        "only Transformer, Pooling, Normalize, MLMTransformer and SpladePooling are "
                        "computed",
                        "module \"%.100s\" is not known here", type);
-    return read_pooling_of(folder, sub, terms, settings, status);
+    return read_pooling_of(from, sub, terms, settings, status);
 }
 
-static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_settings *settings,
+static bool read_modules(const source *from, const char *path, gb_sentence_settings *settings,
                          gb_status *status)
 {
     json_t *modules = gb_json_load(path, GB_JSON_ANY, status);
@@ -249,7 +254,7 @@ static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_
               gb_fail(status, GB_DATA, path, "the file is damaged; fetch or write it again",
                       "not a JSON list");
     for (size_t i = 0; ok && i < json_array_size(modules); i++)
-        ok = read_module(folder, json_array_get(modules, i), path, settings, status);
+        ok = read_module(from, json_array_get(modules, i), path, settings, status);
     json_decref(modules);
     return ok;
 }
@@ -272,10 +277,10 @@ bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status)
 }
 
 /* The longest input: max_seq_length, never above what the position embeddings hold. */
-static bool read_length(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
+static bool read_length(const source *from, gb_sentence_settings *settings, gb_status *status)
 {
     uint32_t length = settings->max_length;
-    char *path = gb_path_join(status, folder_body(folder), TRANSFORMER_SETTINGS);
+    char *path = gb_path_join(status, from->body, TRANSFORMER_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = gb_json_load(path, GB_JSON_REALS, status);
@@ -299,22 +304,29 @@ gb_pooling gb_pooling_named(const char *word)
                                        : GB_POOLING_CLS;
 }
 
+/* settings->max_length is the number of positions. */
+static bool read_sentence(const source *from, gb_sentence_settings *settings, gb_status *status)
+{
+    char *path = gb_path_join(status, from->path, "modules.json");
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path))
+        ok = read_modules(from, path, settings, status);
+    free(path);
+    return ok && read_length(from, settings, status);
+}
+
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
 {
     gb_sentence_settings read = {.max_length = gb_folder_config(folder)->max_positions};
-    gb_late_kind late = gb_folder_late_kind(gb_folder_path(folder));
+    const source from = {gb_folder_path(folder), folder_body(folder), folder};
+    gb_late_kind late = gb_folder_late_kind(from.path);
     if (late != GB_LATE_NONE)
-        return gb_fail(status, GB_DATA, gb_folder_path(folder),
+        return gb_fail(status, GB_DATA, from.path,
                        "gabbro encode, evaluate and mine read it, and finetune --scoring goes on "
                        "with it",
                        "a %s model, whose vectors are of tokens and not of texts",
                        gb_late_kind_name(late));
-    char *path = gb_path_join(status, gb_folder_path(folder), "modules.json");
-    bool ok = path != NULL;
-    if (ok && gb_file_exists(path))
-        ok = read_modules(folder, path, &read, status);
-    free(path);
-    ok = ok && read_length(folder, &read, status);
+    bool ok = read_sentence(&from, &read, status);
     if (ok)
         *settings = read;
     return ok;
@@ -350,10 +362,10 @@ static bool read_prompts(const json_t *json, const char *path, gb_text_prompts *
            take_prompt(prompts, of_passage, path, &read->passage, status);
 }
 
-bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status)
+static bool read_prompts_of(const char *folder, gb_text_prompts *prompts, gb_status *status)
 {
     *prompts = (gb_text_prompts){0};
-    char *path = gb_path_join(status, gb_folder_path(folder), PROMPT_SETTINGS);
+    char *path = gb_path_join(status, folder, PROMPT_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = gb_json_load(path, GB_JSON_REALS, status);
@@ -364,6 +376,20 @@ bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_sta
     if (!ok)
         gb_text_prompts_free(prompts);
     return ok;
+}
+
+bool gb_lm_folder_sentence(const char *folder, const gb_lm_config *config,
+                           gb_sentence_settings *settings, gb_text_prompts *prompts,
+                           gb_status *status)
+{
+    const source from = {folder, folder, NULL};
+    *settings = (gb_sentence_settings){.max_length = config->max_positions};
+    return read_sentence(&from, settings, status) && read_prompts_of(folder, prompts, status);
+}
+
+bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status)
+{
+    return read_prompts_of(gb_folder_path(folder), prompts, status);
 }
 
 void gb_text_prompts_free(gb_text_prompts *prompts)

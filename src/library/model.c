@@ -6,18 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An encoder, or a cross-encoder, as the folder is one. */
-static bool open_kind(gabbro_model *m, const gb_text_encoder_params *params, gb_status *status)
+/* Whether the folder is of a cross-encoder; else it is of an encoder or of a LLaMA. */
+static bool is_cross(const gabbro_model *m, bool *cross, gb_status *status)
 {
     char *path = gb_find_model_folder(m->path, status);
+    bool llama = path && gb_folder_is_llama(path);
     gb_folder *folder =
-        path ? gb_folder_open_kinds(path, GB_FOLDER_ENCODER | GB_FOLDER_CROSS_ENCODER, status)
-             : NULL;
-    bool ok = folder != NULL;
-    bool cross = ok && gb_folder_kind_of(folder) == GB_FOLDER_CROSS_ENCODER;
+        path && !llama
+            ? gb_folder_open_kinds(path, GB_FOLDER_ENCODER | GB_FOLDER_CROSS_ENCODER, status)
+            : NULL;
+    *cross = folder && gb_folder_kind_of(folder) == GB_FOLDER_CROSS_ENCODER;
     gb_folder_close(folder);
     free(path);
-    if (!ok)
+    return llama || folder;
+}
+
+static bool open_kind(gabbro_model *m, const gb_text_encoder_params *params, gb_status *status)
+{
+    bool cross;
+    if (!is_cross(m, &cross, status))
         return false;
     if (cross && params->dims)
         return gb_fail(status, GB_USAGE, m->path, "leave the number of dimensions out",

@@ -34,6 +34,16 @@ struct gb_generator {
     gb_generator_counts counts;                   /* done so far */
 };
 
+/* ---- batches on a tape, pairs.c ---- */
+
+/* Texts that may fill a batch of `rows` up. */
+uint32_t lm_batch_fillers(uint32_t rows, uint32_t max_length);
+/* Fills the rows of at most `texts` texts; behind them stands the start token at place 0. */
+bool lm_batch_fill(gb_executable *exec, const gb_lm_rows *in, const gb_lm *lm,
+                   const gb_batch *batch, uint32_t texts, gb_status *status);
+
+/* ---- runs of a generator ---- */
+
 /* A prompt in a run of the encoder. */
 typedef struct generator_prompt {
     uint32_t start, length; /* rows of g->ids */

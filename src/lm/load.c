@@ -49,6 +49,8 @@ static bool load_part(const source *s, const gb_param *param, const gb_file_part
                       float *values, gb_status *status)
 {
     const gb_stored *stored = gb_safetensors_find(s->tensors, part->name);
+    if (!stored && strncmp(part->name, "model.", 6) == 0) /* a LlamaModel, without its head */
+        stored = gb_safetensors_find(s->tensors, part->name + 6);
     if (!stored)
         return gb_fail(status, GB_DATA, s->path,
                        "is it a model of the kind and size that config.json says?",

@@ -1,5 +1,5 @@
 /* Teaching a language model: each token of a text is predicted from the true ones before it. */
-#include <gabbro/lm.h>
+#include "generator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ bool gb_lm_pairs_add(gb_lm_pairs *pairs, const gb_lm_config *config, const uint3
 
 /* ---- on a tape ---- */
 
-static uint32_t max_fillers(uint32_t rows, uint32_t max_length)
+uint32_t lm_batch_fillers(uint32_t rows, uint32_t max_length)
 {
     return rows / max_length + 1;
 }
@@ -63,9 +63,8 @@ static void span_of(const gb_batch *batch, const gb_lm_rows *in, uint32_t texts,
     span[1] = end - span[0];
 }
 
-/* Behind the batch: the start token at place 0. */
-static bool fill_rows(gb_executable *exec, const gb_lm_rows *in, const gb_lm *lm,
-                      const gb_batch *batch, uint32_t texts, gb_status *status)
+bool lm_batch_fill(gb_executable *exec, const gb_lm_rows *in, const gb_lm *lm,
+                   const gb_batch *batch, uint32_t texts, gb_status *status)
 {
     if (batch->rows > in->rows || batch->count > texts)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
@@ -117,7 +116,7 @@ static bool fill_teaching(const void *record_, gb_executable *exec, uint32_t ste
     const gb_lm_pairs_inputs *in = &record->in;
     const gb_batch *source = &record->pairs->source, *target = &record->pairs->target;
     float weight = record->mean ? 1.0f / (float)target->labelled : 1;
-    if (!fill_rows(exec, &in->target, record->lm, target, in->texts, status) ||
+    if (!lm_batch_fill(exec, &in->target, record->lm, target, in->texts, status) ||
         !fill_labels(exec, in, target, weight, status))
         return false;
     if (in->cross_spans == GB_NO_TENSOR)
@@ -127,7 +126,7 @@ static bool fill_teaching(const void *record_, gb_executable *exec, uint32_t ste
         span_of(target, &in->target, in->texts, s, spans + (size_t)s * 4);
         span_of(source, &in->source, in->texts, s, spans + (size_t)s * 4 + 2);
     }
-    return spans && fill_rows(exec, &in->source, record->lm, source, in->texts, status);
+    return spans && lm_batch_fill(exec, &in->source, record->lm, source, in->texts, status);
 }
 
 gb_lm_pairs_inputs gb_lm_pairs_declare(gb_tape *tape, const gb_lm *lm,
@@ -135,9 +134,9 @@ gb_lm_pairs_inputs gb_lm_pairs_declare(gb_tape *tape, const gb_lm *lm,
                                        bool gradients, bool mean)
 {
     bool encoder = lm->config.layers > 0;
-    uint32_t fill = max_fillers(sizes->target_rows, sizes->max_target_length);
-    if (encoder && max_fillers(sizes->source_rows, sizes->max_source_length) > fill)
-        fill = max_fillers(sizes->source_rows, sizes->max_source_length);
+    uint32_t fill = lm_batch_fillers(sizes->target_rows, sizes->max_target_length);
+    if (encoder && lm_batch_fillers(sizes->source_rows, sizes->max_source_length) > fill)
+        fill = lm_batch_fillers(sizes->source_rows, sizes->max_source_length);
     uint32_t sequences = sizes->texts + fill;
     gb_lm_pairs_inputs in = {.cross_spans = GB_NO_TENSOR, .texts = sizes->texts};
     if (encoder) {

@@ -3,6 +3,7 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/diag.h>
+#include <gabbro/lm.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,17 @@ static const uint32_t batch_rows[] = {128, 512, 1024, 0};
 #define FEW_TEXTS 128 /* texts that any of them holds */
 #define NARROW    256 /* with narrower states short batches would add up in another order */
 
+/* A LLaMA in the place of an encoder. */
+typedef struct language {
+    gb_lm_config config;    /* its config.json */
+    gb_coder *coder;        /* its tokenizer; NULL: the model is an encoder */
+    bool ended;             /* every text ends with its end token */
+    gb_lm_encoder *encoder; /* made on the device */
+} language;
+
 struct gb_text_encoder {
+    char *path;                     /* of the model's folder */
+    language lm;                    /* a LLaMA, or nothing */
     char *device_name;              /* as asked for, or NULL */
     gb_model_input model;           /* the folder */
     gb_params *params;              /* of its encoder */
@@ -33,18 +44,39 @@ struct gb_text_encoder {
 };
 typedef struct gb_text_encoder text_encoder;
 
+static bool open_encoder(text_encoder *e, const char *path, gb_status *status)
+{
+    return gb_model_input_open(&e->model, path, NULL, status) &&
+           gb_folder_sentence(e->model.folder, &e->sentence, status) &&
+           gb_folder_prompts(e->model.folder, &e->prompts, status) &&
+           (e->params = gb_params_create(status)) &&
+           gb_bert_declare(e->params, &e->model.config, false, &e->bert, status) &&
+           gb_bert_add_projector(e->params, &e->bert, gb_folder_projector(e->model.folder),
+                                 status) &&
+           (e->values = gb_model_input_values(e->model.folder, e->params, status)) &&
+           (e->tokenizer = gb_tokenizer_create(e->model.vocab, e->model.tokenizer, status));
+}
+
+/* Whether its tokenizer puts the end token behind texts, an empty one says. */
+static bool open_language(text_encoder *e, gb_status *status)
+{
+    language *lm = &e->lm;
+    char *config = gb_path_join(status, e->path, "config.json");
+    bool ok = config && gb_lm_config_read(config, &lm->config, status) &&
+              (lm->coder = gb_coder_open(e->path, status)) &&
+              gb_lm_folder_sentence(e->path, &lm->config, &e->sentence, &e->prompts, status) &&
+              gb_coder_encode(lm->coder, "", 0, &e->ids, status);
+    lm->ended = ok && e->ids.count && e->ids.data[e->ids.count - 1] == lm->config.end_id;
+    free(config);
+    return ok;
+}
+
 static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
     char *path = gb_find_model(how->config, how->model, status);
     bool ok =
-        path && gb_model_input_open(&e->model, path, NULL, status) &&
-        gb_folder_sentence(e->model.folder, &e->sentence, status) &&
-        gb_folder_prompts(e->model.folder, &e->prompts, status) &&
-        (e->params = gb_params_create(status)) &&
-        gb_bert_declare(e->params, &e->model.config, false, &e->bert, status) &&
-        gb_bert_add_projector(e->params, &e->bert, gb_folder_projector(e->model.folder), status) &&
-        (e->values = gb_model_input_values(e->model.folder, e->params, status)) &&
-        (e->tokenizer = gb_tokenizer_create(e->model.vocab, e->model.tokenizer, status));
+        path && (e->path = gb_find_model_folder(path, status)) &&
+        (gb_folder_is_llama(e->path) ? open_language(e, status) : open_encoder(e, path, status));
     free(path);
     return ok;
 }
@@ -61,9 +93,9 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
         gb_log(GB_LOG_WARN,
                "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
                "taken, --pooling decides",
-               gb_folder_path(e->model.folder));
+               e->path);
     if (sentence->pooling == GB_POOLING_TERMS)
-        return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder),
+        return gb_fail(status, GB_DATA, e->path,
                        "gabbro encode writes its vectors, gabbro evaluate and mine rank by them",
                        "the model is one of sparse vectors (SparseEncoder)");
     return true;
@@ -72,7 +104,7 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
 /* All numbers of a vector, or the first ones alone. */
 static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
 {
-    uint32_t all = e->model.config.hidden_size;
+    uint32_t all = e->lm.coder ? e->lm.config.hidden_size : e->model.config.hidden_size;
     e->width = dims ? dims : all;
     return dims <= all || gb_fail(status, GB_USAGE, "--dims", "take fewer",
                                   "%u of the %u numbers of a vector", dims, all);
@@ -80,6 +112,8 @@ static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
 
 static bool count_left_out(text_encoder *e, gb_status *status)
 {
+    if (e->lm.coder)
+        return true;
     const gb_sentence_settings *how = &e->sentence;
     return gb_prompt_tokens(&e->model, how, e->prompts.passage, &e->left_out[0], status) &&
            gb_prompt_tokens(&e->model, how, e->prompts.query, &e->left_out[1], status);
@@ -109,10 +143,24 @@ static text_encoder *tower_of(text_encoder *e, gb_text_kind kind, gb_status *sta
         return e;
     if (kind == GB_TEXT_QUERY)
         return e->queries;
-    gb_fail(status, GB_USAGE, gb_folder_path(e->model.folder),
+    gb_fail(status, GB_USAGE, e->path,
             "say which the texts are, or name its folder query or document",
             "queries and passages have encoders of their own (two towers)");
     return NULL;
+}
+
+/* Brings the parameters to the device. */
+static bool load(text_encoder *e, gb_status *status)
+{
+    const gb_lm_encoder_params of_language = {.device = e->device,
+                                              .folder = e->path,
+                                              .config = &e->lm.config,
+                                              .sentence = e->sentence,
+                                              .dims = e->width};
+    if (e->lm.coder)
+        return (e->lm.encoder = gb_lm_encoder_create(&of_language, status)) != NULL;
+    return (e->state = gb_state_create(e->device, e->params, false, status)) &&
+           gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status);
 }
 
 gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_status *status)
@@ -129,9 +177,7 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
              (e->own = gb_device_open(&device, status));
     if (ok)
         e->device = params->open ? params->open : e->own;
-    ok = ok && (e->state = gb_state_create(e->device, e->params, false, status)) &&
-         gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status) &&
-         open_queries(e, params, status);
+    ok = ok && load(e, status) && open_queries(e, params, status);
     if (ok)
         return e;
     gb_text_encoder_close(e);
@@ -145,6 +191,8 @@ void gb_text_encoder_close(gb_text_encoder *e)
     gb_text_encoder_close(e->queries);
     for (size_t i = 0; i < PROGRAMS; i++)
         gb_encoder_destroy(e->encoders[i]);
+    gb_lm_encoder_destroy(e->lm.encoder);
+    gb_coder_close(e->lm.coder);
     gb_state_destroy(e->state);
     gb_device_close(e->own);
     gb_tokenizer_destroy(e->tokenizer);
@@ -154,6 +202,7 @@ void gb_text_encoder_close(gb_text_encoder *e)
     gb_params_destroy(e->params);
     if (e->model.folder)
         gb_model_input_close(&e->model);
+    free(e->path);
     free(e->device_name);
     free(e->values);
     free(e->ids.data);
@@ -171,14 +220,20 @@ gb_device *gb_text_encoder_device(const gb_text_encoder *e)
     return e->device;
 }
 
+static bool add_text(text_encoder *e, const char *text, size_t length, gb_status *status)
+{
+    return e->lm.coder ? gb_coder_encode(e->lm.coder, text, length, &e->ids, status)
+                       : gb_tokenize(e->tokenizer, text, length, &e->ids, status);
+}
+
 static bool add_ids(text_encoder *e, const char *prompt, const char *text, gb_status *status)
 {
     if (!prompt)
-        return gb_tokenize(e->tokenizer, text, strlen(text), &e->ids, status);
+        return add_text(e, text, strlen(text), status);
     e->text.length = 0;
     gb_text_printf(&e->text, "%s%s", prompt, text);
     return (!e->text.failed || gb_fail_memory(status, "a prompt")) &&
-           gb_tokenize(e->tokenizer, e->text.data, e->text.length, &e->ids, status);
+           add_text(e, e->text.data, e->text.length, status);
 }
 
 /* The ids of all texts, and where each begins [count + 1], which the caller frees. */
@@ -233,20 +288,36 @@ static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t c
     return e->encoders[which];
 }
 
+static bool run_language(text_encoder *e, const size_t *starts, uint32_t count, const char *label,
+                         float *vectors, gb_status *status)
+{
+    const gb_lm_texts texts = {
+        .ids = e->ids.data, .starts = starts, .count = count, .ended = e->lm.ended, .label = label};
+    return gb_lm_encoder_run(e->lm.encoder, &texts, vectors, status);
+}
+
+static bool run_encoder(text_encoder *e, gb_text_kind kind, const size_t *starts, uint32_t count,
+                        const char *label, float *vectors, gb_status *status)
+{
+    static const uint32_t none[1];
+    const gb_encode_rows rows = {
+        .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
+    bool prompted = kind == GB_TEXT_QUERY || kind == GB_TEXT_PASSAGE;
+    gb_encoder *encoder = encoder_for(e, starts, count, status);
+    if (!encoder)
+        return false;
+    gb_encoder_leave_out(encoder, prompted ? e->left_out[kind == GB_TEXT_QUERY] : 0);
+    return gb_encoder_run(encoder, &rows, vectors, status);
+}
+
 bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
                          uint32_t count, const char *label, float *vectors, gb_status *status)
 {
-    static const uint32_t none[1];
     if (!(e = tower_of(e, kind, status)))
         return false;
     size_t *starts = add_all(e, kind, texts, count, status);
-    const gb_encode_rows rows = {
-        .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
-    gb_encoder *encoder = starts ? encoder_for(e, starts, count, status) : NULL;
-    bool prompted = kind == GB_TEXT_QUERY || kind == GB_TEXT_PASSAGE;
-    if (encoder)
-        gb_encoder_leave_out(encoder, prompted ? e->left_out[kind == GB_TEXT_QUERY] : 0);
-    bool ok = encoder && gb_encoder_run(encoder, &rows, vectors, status);
+    bool ok = starts && (e->lm.coder ? run_language(e, starts, count, label, vectors, status)
+                                     : run_encoder(e, kind, starts, count, label, vectors, status));
     free(starts);
     return ok;
 }
@@ -268,7 +339,7 @@ bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *co
         return false;
     size_t *starts = add_all(e, kind, texts, count, status);
     for (uint32_t i = 0; starts && i < count; i++)
-        tokens[i] = (uint32_t)(starts[i + 1] - starts[i] + 2);
+        tokens[i] = (uint32_t)(starts[i + 1] - starts[i] + (e->lm.coder ? 0 : 2));
     free(starts);
     return starts != NULL;
 }

@@ -122,6 +122,13 @@ rm strange/late_interaction.json
 fault 3 "ColBERT without its projection" 'a ColBERT model without its projection' \
     gabbro encode --model strange $data
 
+# ---- language models as encoders ------------------------------------------------------------------
+mkdir language
+printf '{"model_type": "llama", "vocab_size": 9, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4, ' >language/config.json
+printf '"num_hidden_layers": 1}\n' >>language/config.json
+fault 3 "a LLaMA without its tokenizer" 'no tokenizer that can be read' "$GABBRO" embed language
+fault 3 "a LLaMA in the place of an encoder" 'gabbro embed, ask and serve make vectors' gabbro encode --model language $data
+
 # ---- damaged collections --------------------------------------------------------------------------
 broken() # a fresh copy of the collection, to be damaged
 {

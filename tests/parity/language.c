@@ -419,3 +419,78 @@ Test(language, draws_in_order)
     MUST(gb_sample_token(logits, 5, &how, &rng, &token, &status));
     cr_expect_eq(token, gb_sample_greedy(logits, 5));
 }
+
+/* ---- vectors ---- */
+
+/* What a text's vector is, of golden states [rows, H] of the texts one behind the other. */
+static void pool(const texts *t, uint32_t text, const float *states, uint32_t width,
+                 const gb_lm_encoder_params *how, double *vector)
+{
+    bool mean = how->sentence.pooling == GB_POOLING_MEAN;
+    uint32_t end = t->starts[text + 1], first = mean ? t->starts[text] : end - 1;
+    double square = 0;
+    for (uint32_t c = 0; c < width; c++) {
+        vector[c] = 0;
+        for (uint32_t r = first; r < end; r++)
+            vector[c] += states[(size_t)r * width + c] / (end - first);
+        square += c < how->dims ? vector[c] * vector[c] : 0;
+    }
+    for (uint32_t c = 0; how->sentence.normalize && c < how->dims; c++)
+        vector[c] /= sqrt(square);
+}
+
+static void expect_vectors(const golden *g, gb_pooling pooling, bool normalize, uint32_t dims)
+{
+    gb_status status = {0};
+    const gb_lm_encoder_params how = {
+        .device = g->device,
+        .folder = GB_GOLDEN "/llama",
+        .config = &g->lm.config,
+        .sentence = {.pooling = pooling, .normalize = normalize, .max_length = 64},
+        .dims = dims};
+    texts t = read_texts(g, "ids");
+    uint32_t width = g->lm.config.hidden_size;
+    size_t starts[TEXTS + 1];
+    float states[128 * 32], vectors[TEXTS * 32];
+    double worst = 0, largest = 0, wanted[32];
+    cr_assert(width == 32);
+    MUST(gb_stored_read(gb_safetensors_find(g->numbers, "states"), t.starts[TEXTS], width, states,
+                        &status));
+    for (uint32_t i = 0; i <= TEXTS; i++)
+        starts[i] = t.starts[i];
+    gb_lm_encoder *encoder = gb_lm_encoder_create(&how, &status);
+    MUST(encoder);
+    const gb_lm_texts all = {.ids = t.ids, .starts = starts, .count = TEXTS};
+    MUST(gb_lm_encoder_run(encoder, &all, vectors, &status));
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        pool(&t, i, states, width, &how, wanted);
+        for (uint32_t c = 0; c < dims; c++) {
+            largest = fmax(largest, fabs(wanted[c]));
+            worst = fmax(worst, fabs(vectors[(size_t)i * dims + c] - wanted[c]));
+        }
+    }
+    char what[80];
+    snprintf(what, sizeof what, "LLaMA: vectors by %s%s, %u numbers",
+             pooling == GB_POOLING_MEAN ? "the mean" : "the last token",
+             normalize ? ", of length 1" : "", dims);
+    trust(what, PEER, worst / largest, 1e-4);
+    const size_t none[] = {0, 0};
+    cr_expect_not(gb_lm_encoder_run(
+        encoder, &(gb_lm_texts){.ids = t.ids, .starts = none, .count = 1}, vectors, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    gb_lm_encoder_destroy(encoder);
+}
+
+Test(language, llama_makes_vectors, .timeout = 100)
+{
+    golden g;
+    golden_open(&g, "llama");
+    gb_state_destroy(g.state);
+    tiny_device_close(g.device);
+    g.state = NULL;
+    g.device = tiny_device(GB_USER_GENERATE | GB_USER_ENCODE);
+    expect_vectors(&g, GB_POOLING_LAST, true, 32);
+    expect_vectors(&g, GB_POOLING_MEAN, false, 32);
+    expect_vectors(&g, GB_POOLING_LAST, true, 12);
+    golden_close(&g);
+}
