@@ -290,7 +290,8 @@ static int run_first(const gb_call *call)
 static const gb_command fetch = {.name = "data fetch", .summary = "fetch", .run = run_first};
 static const gb_command show = {.name = "data show", .summary = "show", .run = run_first};
 static const gb_command train = {.name = "train", .summary = "train", .run = run_first};
-static const gb_command_group groups[] = {{"Data", {&fetch, &show}}, {"Training", {&train}}, {0}};
+static const gb_command_group groups[] = {
+    {"Data", GB_COMMANDS(&fetch, &show)}, {"Training", GB_COMMANDS(&train)}, {0}};
 static const gb_option common[] = {{0}};
 static const gb_command_set set = {"gabbro", "1.0", "A kit", groups, common, "Notes."};
 
