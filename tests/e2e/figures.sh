@@ -131,7 +131,7 @@ browse() # PAGE SCRIPT: the page with SCRIPT behind it; prints what SCRIPT gives
         printf '<pre id="said"></pre><script>function say(t){'
         printf 'document.getElementById("said").textContent+="SA"+"ID "+t+"\\n";}\n%s</script>\n' "$2"
     } >>"$work/page.html"
-    HOME=$work timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+    HOME=$work XDG_CONFIG_HOME=$work timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
         "file://$work/page.html" 2>/dev/null | sed -n 's/^.*SAID //p'
 }
 said() # WHAT WANTED GIVEN

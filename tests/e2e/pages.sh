@@ -36,7 +36,7 @@ set -- "$site/index.html" "$site/claims.html" "$site/qac-table1.mini.html" "$sit
 [ ! -s "$site/devices.html" ] || set -- "$@" "$site/devices.html"
 
 # ---- how they look ----
-HOME=$work timeout 600 python3 "$here/pages.py" check "$browser" "$pictures" "$@" >looked 2>said
+HOME=$work XDG_CONFIG_HOME=$work timeout 600 python3 "$here/pages.py" check "$browser" "$pictures" "$@" >looked 2>said
 status=$?
 while read -r line; do
     case $line in
