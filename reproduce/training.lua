@@ -405,7 +405,7 @@ local other_retrievers = {
   colbert = function(encoder) return late_interaction("tokens", encoder) end,
   ["tct-colbert"] = function(encoder) return tct(encoder, late_interaction("tokens", encoder)) end,
   ["adore-star"] = function(encoder) return adore(star(encoder), settings.adore_depth) end,
-  led = function(encoder) return led(encoder, splade(encoder), settings.teacher_depth) end,
+  led = function(encoder) return led(encoder, splade(encoder), setting "teacher_depth" or settings.bm25_depth) end,
   ["tas-b"] = function(encoder)
     return topics(encoder, settings.tasb_clusters, teacher_scores(encoder, here.set.bm25), settings.tasb_margin_bins)
   end,

@@ -61,7 +61,7 @@ sparse_from_dense="finetune --init $dense $data --negatives $negatives --scoring
 "$gabbro" $sparse_from_dense >/dev/null 2>said
 expect "an encoder without the masked-LM head is refused" grep -q 'needs the masked-LM head' said
 # shellcheck disable=SC2086
-expect "but counted, as what gets the head later" sh -c '"$1" $2 --cost | grep -q "^flops="' _ "$gabbro" "$sparse_from_dense"
+expect "but counted, as what gets the head later" sh -c '"$1" $2 --cost | grep -q " flops="' _ "$gabbro" "$sparse_from_dense"
 
 # ---- fewer terms -----------------------------------------------------------------------------------
 
