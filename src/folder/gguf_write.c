@@ -7,6 +7,8 @@
  * stay. */
 #include "folder/internal.h"
 
+#include <gabbro/rows.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,14 +249,9 @@ static bool put_tensor(gguf *g, const gb_weight_spec *spec, gb_status *status)
     uint64_t count = numbers_of(spec);
     if (!gb_folder_read(g->folder, spec->name, spec->rows, spec->cols, g->values, status))
         return false;
-    for (uint64_t i = 0; is_half(g, spec) && i < count; i++) {
-        uint16_t half = gb_half_of(g->values[i]);
-        if ((half & 0x7fff) >= 0x7c00)
-            return gb_fail(status, GB_DATA, gb_folder_path(g->folder), "write float32",
-                           "%s has the value %g, beyond the largest float16", spec->name,
-                           (double)g->values[i]);
-        memcpy((char *)g->values + 2 * i, &half, sizeof half);
-    }
+    if (is_half(g, spec) && !gb_number_pack(GB_NUMBER_FLOAT16, g->values, (uint32_t)count,
+                                            g->values, NULL, spec->name, status))
+        return false;
     put(g, g->values, (size_t)count * (is_half(g, spec) ? 2 : 4));
     pad(g);
     return true;
