@@ -6,10 +6,13 @@
 
 #include <gabbro/eval.h>
 
-static inline void fuzz_import_path(const char *from, gb_import_variant variant)
+/* vocab: of files of token ids, or NULL. */
+static inline void fuzz_import_path(const char *from, gb_import_variant variant,
+                                    const gb_vocab *vocab)
 {
     gb_status status = {0};
     gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.vocab = vocab;
     char out[128], path[192];
     snprintf(path, sizeof path, "%s", from);
     params.path = path;
@@ -26,7 +29,7 @@ static inline void fuzz_import_path(const char *from, gb_import_variant variant)
 
 static inline void fuzz_import(const char *name, const uint8_t *data, size_t size)
 {
-    fuzz_import_path(fuzz_file(name, data, size), (gb_import_variant){0});
+    fuzz_import_path(fuzz_file(name, data, size), (gb_import_variant){0}, NULL);
 }
 
 /* A collection of three passages and two queries for readers that look things up in one; it stays

@@ -16,21 +16,7 @@ static const gb_vocab *vocabulary(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    gb_status status = {0};
-    gb_import_params params = GB_IMPORT_DEFAULTS;
-    gb_import_variant variant = {0};
-    char path[192], out[128];
-    params.vocab = vocabulary();
-    snprintf(path, sizeof path, "%s", fuzz_file("ids.jsonl", data, size));
-    snprintf(out, sizeof out, "%s/collection", fuzz_folder);
-    params.path = path;
-    bool ok = gb_collection_import_as(&params, &variant, out, &status);
-    fuzz_check(ok, &status);
-    gb_collection *collection = ok ? gb_collection_open(out, &status) : NULL;
-    if (ok && !collection)
-        abort();
-    gb_collection_close(collection);
-    if (!gb_remove_tree(out, NULL))
-        abort();
+    const gb_vocab *vocab = vocabulary(); /* whose file is written first */
+    fuzz_import_path(fuzz_file("ids.jsonl", data, size), (gb_import_variant){0}, vocab);
     return 0;
 }
