@@ -35,6 +35,19 @@ expect() # WHAT COMMAND...
     fi
 }
 
+# Takes over the lines "ok - WHAT", "not ok - WHAT", "skipped - WHAT" and "trust:..." of another program's output.
+take_checks() # FILE
+{
+    while read -r line; do
+        case $line in
+        'ok - '*) good "${line#ok - }" ;;
+        'not ok - '*) bad "${line#not ok - }" ;;
+        'skipped - '*) skipped "${line#skipped - }" ;;
+        trust:*) printf '%s\n' "$line" ;;
+        esac
+    done <"$1"
+}
+
 # A measured difference, in the one form that tables are made of (tests/parity/trust.h prints the same):
 #   trust:<TAB>what<TAB>against what<TAB>worst difference<TAB>bound
 trust() # WHAT AGAINST WORST BOUND
@@ -61,6 +74,27 @@ enter_work() # NAME GABBRO
 made() # COMMAND...: of $gabbro; prints the artifact's folder, or ends the shell it is called in
 {
     "$gabbro" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
+}
+
+# A command of $gabbro ends with this status and says why.
+refused() # STATUS WHAT TEXT COMMAND...
+{
+    wanted=$1 what=$2 text=$3
+    shift 3
+    "$gabbro" "$@" >refusal 2>&1
+    status=$?
+    expect "$what is refused ($status)" [ $status = "$wanted" ]
+    expect "$what: the message says why" grep -q -e "$text" refusal
+}
+
+# The smallest encoder of a collection, with random weights: sets $vocabulary, $tokens and $model.
+# shellcheck disable=SC2034 # for those who source this
+random_model() # COLLECTION
+{
+    vocabulary=$(made vocabulary --collection "$1" --size 100)
+    tokens=$(made tokenize --collection "$1" --vocabulary "$vocabulary")
+    model=$(made pretrain none --collection "$1" --tokens "$tokens" --vocabulary "$vocabulary" \
+        --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
 }
 
 # A BEIR folder of short passages d0, d1 ... and nine queries q0 ... of the split test.

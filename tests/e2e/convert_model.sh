@@ -8,15 +8,6 @@ set -u
 golden=$(CDPATH='' cd -- "$(dirname -- "$0")/../golden" && pwd) || exit 1
 enter_work convert-model "$1"
 
-refused() # STATUS WHAT TEXT COMMAND...
-{
-    wanted=$1 what=$2 text=$3
-    shift 3
-    "$gabbro" "$@" >said 2>&1
-    status=$?
-    expect "$what is refused ($status)" [ $status = "$wanted" ]
-    expect "$what: the message says why" grep -q -e "$text" said
-}
 bytes()
 {
     wc -c <"$1"

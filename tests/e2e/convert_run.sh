@@ -6,16 +6,6 @@ set -u
 . "$(dirname -- "$0")/../checks.sh"
 enter_work convert-run "$1"
 
-refused() # STATUS WHAT TEXT COMMAND...
-{
-    wanted=$1 what=$2 text=$3
-    shift 3
-    "$gabbro" "$@" >said 2>&1
-    status=$?
-    expect "$what is refused ($status)" [ $status = "$wanted" ]
-    expect "$what: the message says why" grep -q -e "$text" said
-}
-
 # Passages and questions as DPR has them.
 mkdir dpr
 printf 'id\ttext\ttitle\n1\t"Gabbro is a ""dark"" rock from Müggia."\tGabbro\n2\tBasalt is fine.\tBasalt\n3\tGranite is light.\tGranite\n' >dpr/psgs_w100.tsv

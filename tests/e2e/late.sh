@@ -8,16 +8,6 @@ set -u
 . "$(dirname -- "$0")/../checks.sh"
 enter_work late "$1"
 
-refused() # CODE WHAT TEXT COMMAND...
-{
-    code=$1 what=$2 text=$3
-    shift 3
-    "$gabbro" "$@" --quiet >out 2>log
-    status=$?
-    expect "$what: refused ($status)" [ $status = "$code" ]
-    expect "$what: says why" grep -q "$text" log
-}
-
 # Passages of three words with punctuation; the first nine belong to the queries.
 mkdir -p beir/qrels
 awk 'BEGIN {

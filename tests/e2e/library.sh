@@ -29,10 +29,7 @@ fi
 
 small_beir 60 beir
 collection=$(made collection --from beir --keep-splits)
-vocabulary=$(made vocabulary --collection "$collection" --size 100)
-tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
-model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+random_model "$collection"
 run=$(made bm25-run --collection "$collection" --split test)/run.trec
 LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./library "$model" "$collection" "$run" \
     beir/qrels/test.tsv >out 2>said

@@ -21,10 +21,7 @@ expect "a site of the recorded results" sh -c 'cd "$1/../.." && docs/pictures/re
     sh "$here" "$gabbro" "$work/recorded"
 small_beir 60 beir
 collection=$(made collection --from beir)
-vocabulary=$(made vocabulary --collection "$collection" --size 100)
-tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
-model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+random_model "$collection"
 covered=$(made coverage --model "one=$model" --model "the same=$model" --collection "$collection" --tokens "$tokens" --k 30)
 mapped=$(made tsne --model "one=$model" --collection "$collection" --tokens "$tokens" --split test --depth 20 --iterations 50)
 site=$work/recorded/site
@@ -38,12 +35,7 @@ set -- "$site/index.html" "$site/claims.html" "$site/qac-table1.mini.html" "$sit
 # ---- how they look ----
 HOME=$work XDG_CONFIG_HOME=$work timeout 600 python3 "$here/pages.py" check "$browser" "$pictures" "$@" >looked 2>said
 status=$?
-while read -r line; do
-    case $line in
-    'ok - '*) good "${line#ok - }" ;;
-    'not ok - '*) bad "${line#not ok - }" ;;
-    esac
-done <looked
+take_checks looked
 expect "the browser ends well" [ $status = 0 ] || tail said
 expect "pictures of all pages ($#)" [ "$(find "$pictures" -name '*.png' -size +1k | wc -l)" -ge $(($# * 4)) ]
 checks_end

@@ -18,21 +18,13 @@ fi
 
 small_beir 60 beir
 collection=$(made collection --from beir --keep-splits)
-vocabulary=$(made vocabulary --collection "$collection" --size 100)
-tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
-model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+random_model "$collection"
 run=$(made bm25-run --collection "$collection" --split test)/run.trec
 printf 'rain stone\nmoss\nriver ice sand\n' >questions
 "$gabbro" embed "$model" questions --query --out vectors.npy --quiet
 "$gabbro" ask "$model" "$collection" --json --quiet <questions >answers
 "$python" "$tests/python.py" "$model" "$collection" beir/qrels/test.tsv "$run" questions vectors.npy answers >out 2>said
 status=$?
-while read -r line; do
-    case $line in
-    'ok - '*) good "${line#ok - }" ;;
-    'not ok - '*) bad "${line#not ok - }" ;;
-    esac
-done <out
+take_checks out
 expect "the script ends well ($status)" [ $status = 0 ] || tail said
 checks_end

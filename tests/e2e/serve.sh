@@ -21,10 +21,7 @@ fi
 
 small_beir 60 beir
 collection=$(made collection --from beir)
-vocabulary=$(made vocabulary --collection "$collection" --size 100)
-tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
-model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+random_model "$collection"
 asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet -n 3)
 index=$(find "$GABBRO_STORE" -maxdepth 1 -name 'index-*')
 echo secret >token

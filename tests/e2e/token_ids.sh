@@ -7,15 +7,6 @@ set -u
 golden=$(CDPATH='' cd -- "$(dirname -- "$0")/../golden" && pwd) || exit 1
 enter_work token-ids "$1"
 
-refused() # STATUS WHAT TEXT COMMAND...
-{
-    wanted=$1 what=$2 text=$3
-    shift 3
-    "$gabbro" "$@" --quiet >said 2>&1
-    status=$?
-    expect "$what is refused ($status)" [ $status = "$wanted" ]
-    expect "$what: the message says why" grep -q -e "$text" said
-}
 has_ids() # FILE ID...: they stand in a row file behind each other
 {
     od -An -v -tu4 -w4 "$1" | awk -v wanted="$(shift; echo "$*")" \

@@ -407,14 +407,7 @@ package()
     HF_HUB_OFFLINE=1 "$own/bin/python" "$here/package.py" "$model" "$GABBRO_TEST_DATA" "$gabbro" >"$work/package" 2>"$work/log"
     status=$?
     "$own/bin/python" "$here/files.py" "$gabbro" "$here/../../python" >>"$work/package" 2>>"$work/log" || status=1
-    while read -r line; do
-        case $line in
-        'ok - '*) good "${line#ok - }" ;;
-        'not ok - '*) bad "${line#not ok - }" ;;
-        'skipped - '*) skipped "${line#skipped - }" ;;
-        trust:*) printf '%s\n' "$line" ;;
-        esac
-    done <"$work/package"
+    take_checks "$work/package"
     expect "package.py ends well" [ $status = 0 ] || tail "$work/log"
 }
 
