@@ -2,11 +2,13 @@
  *   {"spans": [[ids], ...]}     a document a line (helper/create_train_co.py of luyug/Condenser)
  *   {"text": [ids]}             a text (helper/create_train.py there); with "text_id", a passage as
  *                               COSTA's and Tevatron's tokenize_passages.py write it
- *   {"anchor": [ids], ...}      a passage of query-as-context (cotmae-qc/qg/tokenize_json_file.py
- * of caskcsg/ir): lists under a name with "query" are its generated queries, [[ids], ...] or one
- * [ids]; "random_sampled", "nearby" and "overlap" are other spans of its document Passages are
- * texts here: the ids are written as words, from which the same vocabulary makes the same ids
- * again. Where it does not, as of a word that was cut, the import counts it. */
+ *   {"anchor": [ids], ...}      a passage of query-as-context (tokenize_json_file.py of caskcsg/ir,
+ *                               cotmae-qc/qg): lists under a name with "query" are its generated
+ *                               queries, [[ids], ...] or one [ids]; "random_sampled", "nearby" and
+ *                               "overlap" are other spans of its document
+ *
+ * Passages are texts here: the ids are written as words, from which the same vocabulary makes the
+ * same ids again. Where it does not, as of a word that was cut, the import counts it. */
 #include "data/import.h"
 
 #include <stdlib.h>

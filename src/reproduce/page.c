@@ -253,8 +253,8 @@ static void page_html(repro_page *page, const char *state, gb_text *out)
     const repro_session *session = page->work->session;
     bool running = !strcmp(state, REPRO_PAGE_RUNNING);
     char *title =
-        gb_format(NULL, "%s: %s, scale %s", session->entry ? session->entry->name : "all tables",
-                  "reproduction", session->params->scale);
+        gb_format(NULL, "%s: reproduction, scale %s",
+                  session->entry ? session->entry->name : "all tables", session->params->scale);
     gb_page_begin(out, title ? title : "reproduction", NULL,
                   running ? "<meta http-equiv=\"refresh\" content=\"5\">\n" : "");
     gb_page_heading(out, title ? title : "reproduction");
