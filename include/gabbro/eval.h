@@ -374,11 +374,14 @@ bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *querie
                          gb_status *status);
 /* What gb_evaluation_print prints. */
 typedef struct gb_print_params {
-    bool per_query;       /* values of every query, in the byte order of their ids (-q) */
-    bool no_summary;      /* leave out the values over all queries (-n) */
+    bool per_query;  /* values of every query, in the byte order of their ids (-q) */
+    bool no_summary; /* leave out the values over all queries (-n) */
+    bool interval;   /* put the ends of the 95% bootstrap interval over queries behind every mean */
+    uint64_t seed;   /* of the bootstrap */
     const char *run_name; /* printed as "runid"; NULL: not printed */
 } gb_print_params;
-/* Prints an evaluation as trec_eval does: "measure<TAB>query or all<TAB>value". */
+/* Prints an evaluation as trec_eval does: "measure<TAB>query or all<TAB>value"; with `interval`,
+ * "<TAB>low<TAB>high" behind the means of all queries. */
 bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *queries,
                          const gb_print_params *params, FILE *out, gb_status *status);
 /* Prints the block that MS MARCO's script prints, of an evaluation with MRR@10. `ranked` is the
@@ -451,7 +454,7 @@ typedef struct gb_judge_params {
     size_t measure_count;        /* 0: the usual measures for what is printed */
     gb_eval_params how;          /* how to evaluate; its metrics are set from `measures` */
     gb_print_params print;       /* what to print; its run_name is set from the run if asked for */
-    uint64_t seed;               /* seed of the randomised tests */
+    uint64_t seed;               /* seed of the randomised tests and of intervals */
     const char *values;          /* file to write the values of every query to, or NULL */
 } gb_judge_params;
 /* Judges a run and prints the result to out. Ties, and queries that count in no average, are

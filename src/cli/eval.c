@@ -20,6 +20,8 @@ static void judge(const gb_config *config, gb_judge_params *p, const char *path,
     if (p->diff && (p->other || p->msmarco))
         gb_fail(status, GB_USAGE, NULL, "give one of them", "%s and --diff print different things",
                 p->other ? "--compare" : "--msmarco");
+    else if (p->print.interval && (p->other || p->diff || p->msmarco))
+        gb_fail(status, GB_USAGE, NULL, NULL, "--interval is for the measures of one run");
     else if (path && !p->diff)
         gb_fail(status, GB_USAGE, NULL, NULL, "--collection is for --diff");
     else if (!path || collection)
@@ -41,6 +43,8 @@ static int run(const gb_call *call)
          "do not print the values over all queries", .letter = 'n'},
         {"complete_rel_info_wanted", GB_OPTION_FLAG, &p.how.complete, 0, NULL,
          "average over all judged queries; those missing in the run count 0", .letter = 'c'},
+        {"interval", GB_OPTION_FLAG, &p.print.interval, 0, NULL,
+         "print the ends of the 95% bootstrap interval over queries behind every mean"},
         {"level_for_rel", GB_OPTION_U32, &level, 0, NULL,
          "smallest grade that is relevant; nDCG takes all grades", .letter = 'l', .max = INT32_MAX},
         {"measure", GB_OPTION_LIST, &measures, 0, "MEASURE",
@@ -78,7 +82,7 @@ static int run(const gb_call *call)
         {"diff-queries", GB_OPTION_U32, &p.diff_queries, 0, NULL,
          "queries shown that each run won; 0: all"},
         {"diff-passages", GB_OPTION_U32, &p.diff_passages, 0, NULL, "passages shown of each"},
-        {"seed", GB_OPTION_U64, &p.seed, 0, NULL, "seed of the randomised tests"},
+        {"seed", GB_OPTION_U64, &p.seed, 0, NULL, "seed of the randomised tests and intervals"},
         {"values", GB_OPTION_TEXT, &p.values, 0, "FILE", "write the values of every query as TSV"},
         {0}};
     gb_status status = {0};

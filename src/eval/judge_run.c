@@ -121,6 +121,7 @@ static bool judge(judging *j, FILE *out, gb_status *status)
     gb_evaluation evaluation = {0};
     gb_print_params print = p->print;
     print.run_name = j->run_name ? j->run_tag : NULL;
+    print.seed = p->seed;
     bool ok = gb_evaluate(&j->run, &j->qrels, &j->names, &j->how, &evaluation, status) &&
               (!p->values || gb_evaluation_write(&evaluation, j->names.queries, p->values, status));
     if (ok && p->msmarco)

@@ -1,18 +1,20 @@
 /* What trec_eval and the MS MARCO script print of an evaluation. */
 #include <gabbro/eval.h>
+#include <gabbro/stats.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { RESAMPLES = 10000 }; /* of the bootstrap */
+
+/* Without the line's end. */
 static void print_value(const gb_metric *metric, const char *query, size_t length, double value,
                         FILE *out)
 {
     char name[GB_METRIC_NAME];
     gb_metric_name(metric, name);
-    if (metric->measure->integer)
-        fprintf(out, "%-22s\t%.*s\t%.0f\n", name, (int)length, query, value);
-    else
-        fprintf(out, "%-22s\t%.*s\t%6.4f\n", name, (int)length, query, value);
+    fprintf(out, "%-22s\t%.*s\t%*.*f", name, (int)length, query, metric->measure->integer ? 0 : 6,
+            metric->measure->integer ? 0 : 4, value);
 }
 
 static int by_query_id(const void *a, const void *b, void *context)
@@ -37,14 +39,34 @@ static bool print_queries(const gb_evaluation *evaluation, const gb_names *names
         size_t length;
         const char *id = gb_names_get(names, rows[i], &length);
         for (size_t m = 0; m < evaluation->metric_count; m++)
-            if (!evaluation->metrics[m].measure->summary_only)
+            if (!evaluation->metrics[m].measure->summary_only) {
                 print_value(&evaluation->metrics[m], id, length,
                             evaluation->values[m * count + column[rows[i]]], out);
+                fputc('\n', out);
+            }
     }
     bool ok = rows && column;
     free(rows);
     free(column);
     return ok;
+}
+
+/* The value over all queries, with its interval if that is asked for and it is their mean. */
+static bool print_total(const gb_evaluation *evaluation, size_t m, const gb_print_params *params,
+                        FILE *out, gb_status *status)
+{
+    const gb_metric *metric = &evaluation->metrics[m];
+    const gb_resampling draws = {RESAMPLES, params->seed};
+    gb_interval interval;
+    print_value(metric, "all", 3, evaluation->totals[m], out);
+    if (params->interval && !metric->measure->integer && !metric->measure->summary_only) {
+        if (!gb_bootstrap(evaluation->values + m * evaluation->query_count, evaluation->query_count,
+                          &draws, .95, &interval, status))
+            return false;
+        fprintf(out, "\t%.4f\t%.4f", interval.low, interval.high);
+    }
+    fputc('\n', out);
+    return true;
 }
 
 bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *queries,
@@ -56,9 +78,10 @@ bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *querie
         return true;
     if (params->run_name)
         fprintf(out, "%-22s\tall\t%s\n", "runid", params->run_name);
-    for (size_t m = 0; m < evaluation->metric_count; m++)
-        print_value(&evaluation->metrics[m], "all", 3, evaluation->totals[m], out);
-    return true;
+    bool ok = true;
+    for (size_t m = 0; ok && m < evaluation->metric_count; m++)
+        ok = print_total(evaluation, m, params, out, status);
+    return ok;
 }
 
 /* A double as Python prints it: the fewest digits that read back the same, always with a point. */

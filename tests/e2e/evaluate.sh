@@ -131,6 +131,13 @@ expect "evaluations are fused as their runs are" \
 "$gabbro" eval -m nDCG@10 -m 'P(rel=2)@5' beir/qrels/dl19.tsv "$step/runs/dl19.trec" >want 2>log
 gzip -c "$step/runs/dl19.trec" | "$gabbro" eval -m nDCG@10 -m 'P(rel=2)@5' beir/qrels/dl19.tsv - >got 2>log
 expect "a run on standard input, packed: $(tail -n 1 got)" cmp -s want got
+# Against a run that finds nothing, the difference of means and its interval are the run's own.
+awk '{ print $1, "Q0", "none", 1, 1, "nothing" }' beir/qrels/dl19.tsv | sed 1d | sort -u >nothing.trec
+"$gabbro" eval -c -m nDCG@10 --interval beir/qrels/dl19.tsv "$step/runs/dl19.trec" >got 2>log
+"$gabbro" eval -m nDCG@10 --compare nothing.trec beir/qrels/dl19.tsv "$step/runs/dl19.trec" 2>log | tail -n 1 >want
+expect "a mean with its interval: $(cut -f 3- got | tr '\t' ' ')" \
+    [ "$(awk '{ print $3, $4, $5 }' got)" = "$(awk -F '\t' '{ printf "%.4f %.4f %.4f\n", $4, $5, $6 }' want)" ]
+expect "which is no point" [ "$(awk '{ print ($4 < $3 && $3 < $5) }' got)" = 1 ]
 "$gabbro" eval - - </dev/null >got 2>log
 expect "but one file alone" grep -q "only one file can be standard input" log
 run=$(made bm25-run --collection "$collection" --split dl19 --depth 4 --jsonl mined.jsonl --jsonl-skip 1)
