@@ -327,6 +327,9 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
 
 /* Appends a small <figure> of a training's losses (losses.tsv), its `label` below. */
 bool gb_report_spark(const char *path, const char *label, gb_text *out, gb_status *status);
+/* Appends the same of the losses (values [count]) that a running training has printed; nothing of
+ * fewer than two. */
+void gb_report_spark_so_far(const double *values, size_t count, gb_text *out);
 
 /* ---- results of others ---- */
 

@@ -128,28 +128,35 @@ bool report_site_curve(const chain_step *step, const char *out, bool *drawn, gb_
 
 /* ---- small ones ---- */
 
-bool gb_report_spark(const char *path, const char *label, gb_text *out, gb_status *status)
+/* Appends a line through values [points], points > 1, as the begin of a <figure> with a caption. */
+static void draw_spark(const double *values, size_t points, gb_text *out)
 {
     enum { WIDTH = 240, HEIGHT = 60, EDGE = 3 };
-    double x[POINTS], y[MOST_LOSSES * POINTS], least = INFINITY, most = -INFINITY;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t p = 0; p < points; p++) {
+        least = fmin(least, values[p]);
+        most = fmax(most, values[p]);
+    }
+    gb_text_printf(out,
+                   "<figure><svg class=\"spark\" viewBox=\"0 0 %d %d\" "
+                   "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"the loss goes from "
+                   "%.3g to %.3g\"><polyline vector-effect=\"non-scaling-stroke\" points=\"",
+                   WIDTH, HEIGHT, values[0], values[points - 1]);
+    for (size_t p = 0; p < points; p++)
+        gb_text_printf(out, "%.1f,%.1f ", (double)WIDTH * (double)p / (double)(points - 1),
+                       EDGE + (HEIGHT - 2 * EDGE) *
+                                  (most > least ? (most - values[p]) / (most - least) : .5));
+    gb_text_printf(out, "\"/></svg><figcaption>");
+}
+
+bool gb_report_spark(const char *path, const char *label, gb_text *out, gb_status *status)
+{
+    double x[POINTS], y[MOST_LOSSES * POINTS];
     losses l = {0};
     bool ok = read_losses(&l, path, status);
     size_t points = ok && l.columns ? smooth(&l, x, y) : 0;
-    for (size_t p = 0; p < points; p++) {
-        least = fmin(least, y[p]);
-        most = fmax(most, y[p]);
-    }
     if (points > 1) {
-        gb_text_printf(out,
-                       "<figure><svg class=\"spark\" viewBox=\"0 0 %d %d\" "
-                       "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"the loss goes from "
-                       "%.3g to %.3g\"><polyline vector-effect=\"non-scaling-stroke\" points=\"",
-                       WIDTH, HEIGHT, y[0], y[points - 1]);
-        for (size_t p = 0; p < points; p++)
-            gb_text_printf(out, "%.1f,%.1f ", (double)WIDTH * (double)p / (double)(points - 1),
-                           EDGE + (HEIGHT - 2 * EDGE) *
-                                      (most > least ? (most - y[p]) / (most - least) : .5));
-        gb_text_printf(out, "\"/></svg><figcaption>");
+        draw_spark(y, points, out);
         gb_page_escaped(out, label);
         gb_text_printf(out, ": %.3g to %.3g in %zu steps</figcaption></figure>\n", y[0],
                        y[points - 1], l.steps);
@@ -157,6 +164,15 @@ bool gb_report_spark(const char *path, const char *label, gb_text *out, gb_statu
     free(l.header);
     free(l.values);
     return ok && points > 1;
+}
+
+void gb_report_spark_so_far(const double *values, size_t count, gb_text *out)
+{
+    if (count < 2)
+        return;
+    draw_spark(values, count, out);
+    gb_text_printf(out, "loss: %.3g to %.3g so far</figcaption></figure>", values[0],
+                   values[count - 1]);
 }
 
 /* ---- of a table ---- */

@@ -163,6 +163,24 @@ static void last_progress(const gb_text *said, gb_text *out)
     }
 }
 
+/* The losses in the lines of progress that a training has printed. */
+static void losses_so_far(const gb_text *said, gb_text *out)
+{
+    static const char word[] = "  loss ";
+    double *losses = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t at = 0; at < said->length;) {
+        const char *line = said->data + at, *end = memchr(line, '\n', said->length - at);
+        size_t length = end ? (size_t)(end - line) : said->length - at;
+        const char *loss = end ? memmem(line, length, word, sizeof word - 1) : NULL;
+        if (loss && gb_grow(&losses, &capacity, count + 1, sizeof *losses, NULL))
+            losses[count++] = strtod(loss + sizeof word - 1, NULL);
+        at += length + 1;
+    }
+    gb_report_spark_so_far(losses, count, out);
+    free(losses);
+}
+
 static void span_text(double seconds, gb_text *out)
 {
     if (seconds < 90)
@@ -190,6 +208,7 @@ static void now_html(const repro_page *page, gb_text *out)
             span_text(usual, out);
         }
         last_progress(&job->process.said, out);
+        losses_so_far(&job->process.said, out);
         gb_text_printf(out, "</li>\n");
         any = true;
     }
