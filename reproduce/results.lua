@@ -59,7 +59,7 @@ end
 
 -- A row of what a cross-encoder makes of the first passages of a retriever or of "bm25".
 function reranked_row(key, cross, first, ...)
-  note_row(key, evaluate_reranked(key, cross, first, ...))
+  note_row(key, evaluate_reranked(key, cross, first, ...), columns_of(here.set.name))
 end
 
 -- The same of BM25's passages, and the cross-encoder is what the row trained.
@@ -72,7 +72,7 @@ function fused_row(key, ...)
   local fused = {}
   for retriever in each(...) do fused[#fused + 1] = {"--fuse", evaluate(retriever)} end
   note_row(key, artifact(with_seed("evaluate " .. key), "evaluate", fused, "--collection", here.set.collection, "--depth",
-    settings.search_depth))
+    settings.search_depth), columns_of(here.set.name))
 end
 
 -- What an encoder finds before it is fine-tuned: a column of our own.

@@ -89,9 +89,9 @@ refused() # STATUS WHAT TEXT COMMAND...
 
 # The smallest encoder of a collection, with random weights: sets $vocabulary, $tokens and $model.
 # shellcheck disable=SC2034 # for those who source this
-random_model() # COLLECTION
+random_model() # COLLECTION [TOKENS]
 {
-    vocabulary=$(made vocabulary --collection "$1" --size 100)
+    vocabulary=$(made vocabulary --collection "$1" --size "${2:-100}")
     tokens=$(made tokenize --collection "$1" --vocabulary "$vocabulary")
     model=$(made pretrain none --collection "$1" --tokens "$tokens" --vocabulary "$vocabulary" \
         --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)

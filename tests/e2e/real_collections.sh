@@ -40,6 +40,16 @@ says scifact 'spans are the halves of a passage'
 if [ -d "$data/squad" ]; then
     table squad --collection "$data/squad"
     says squad 'generated queries: questions of people'
+    # The example from one published encoder: its collections, and its row of BM25, with any encoder.
+    example=$(CDPATH='' cd -- "$(dirname -- "$0")/../../reproduce/examples/realtext" && pwd)
+    "$example/prepare.sh" "$data/scifact" "$data/cacm" "$data/squad" "$work/data" >"$work/log" 2>&1
+    gabbro=$GABBRO GABBRO_STORE=$work/store
+    export GABBRO_STORE
+    random_model "$(made collection --from "$work/data/beir-squad" --keep-splits)" 600
+    "$reproduce" realtext/table1 --paper "$example" --scale small --settings "$example/settings" --data "$work/data" \
+        --init "$model/model" --rows bm25 --quiet --out "$work/realtext" >"$work/log" 2>&1
+    near "SciFact nDCG@10 of the example" \
+        "$(awk -F, '$3 == "bm25" && $7 ~ /scifact/ { print $13 / 100 }' "$work/realtext/table.csv")" .6789 .003
 else
     skipped "SQuAD: GABBRO_TEST_DATA has no folder squad"
 fi
