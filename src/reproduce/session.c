@@ -177,6 +177,20 @@ static char *scale_file(const char *scale, gb_status *status)
     return path;
 }
 
+/* A scale can have the name of the collection that it is for. */
+static bool check_collection(const repro_session *session, gb_status *status)
+{
+    const char *path = session->recipe.collection, *name = session->params->collection;
+    if (!path || gb_file_exists(path) || gb_dir_exists(path))
+        return true;
+    char *scale = scale_file(name, NULL);
+    char *hint = scale ? gb_format(NULL, "or do you mean --scale %.60s", name) : NULL;
+    gb_fail(status, GB_DATA, NULL, hint ? hint : "check the path", "no collection at %.200s", path);
+    free(hint);
+    free(scale);
+    return false;
+}
+
 /* The settings of a scale, over those of its base if it names one. */
 static bool read_scale(repro_session *session, gb_status *status)
 {
@@ -421,7 +435,7 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
                                         params->profile ? " --profile" : "");
     ok = session->flags && set_environment(session, status) && set_ranks(session, status) &&
          set_seeds(session, status) && set_recipe(session, status) && set_out(session, status) &&
-         check(session, status);
+         check(session, status) && check_collection(session, status);
     if (ok && params->rows && !session->everything)
         ok = (session->rows = patterns(session, params->rows, status)) != NULL;
     return ok && (train ? repro_train_settings(session, status) : read_settings(session, status));

@@ -201,6 +201,8 @@ fault 3 "generated queries of another collection" 'another collection' gabbro to
     --collection "$collection" --vocabulary "$vocabulary" --generated "$others"
 fault 3 "the same through reproduce" "cut.jsonl:$line: " \
     "$reproduce" table1 --collection cut.jsonl --out results --quiet
+fault 3 "a collection that is not there" 'no collection at .*/squad (or do you mean --scale squad)' \
+    "$reproduce" table1 --collection squad --out results --quiet
 
 # ---- models and steps that do not fit -------------------------------------------------------------
 model() # NAME SED-COMMAND: a model folder with its config.json changed
