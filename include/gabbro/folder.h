@@ -65,10 +65,12 @@ typedef enum gb_encoder_kind {
     GB_ENCODER_ROBERTA,     /* positions behind that of the padding */
     GB_ENCODER_XLM_ROBERTA, /* the same */
     GB_ENCODER_MPNET,       /* the same, no token types, and a bias by distance in attention */
+    GB_ENCODER_MODERNBERT,  /* pre-norm layers without biases, rotary positions, windows */
 } gb_encoder_kind;
 
 /* The part of Hugging Face's BertConfig, and of those of its kin, that may vary here:
- * post-LayerNorm BERT with absolute positions and exact (erf) GELU. */
+ * post-LayerNorm BERT with absolute positions and exact (erf) GELU, and ModernBERT (Warner et al.,
+ * 2024). */
 typedef struct gb_bert_config {
     uint32_t vocab_size;        /* V, rows of the word embeddings */
     uint32_t hidden_size;       /* H */
@@ -85,6 +87,10 @@ typedef struct gb_bert_config {
     gb_encoder_kind kind;       /* which encoder */
     uint32_t position_offset;   /* of the embedding of the first position: there are P more */
     uint32_t buckets;           /* of distances, which attention has a bias for; 0: it has none */
+    uint32_t window;           /* ModernBERT: tokens that local layers look at, half on each side */
+    uint32_t global_every;     /* ModernBERT: every so-many-th layer looks at all, from the first */
+    double theta, local_theta; /* ModernBERT: bases of the rotary angles, of layers that look at all
+                                  and of local ones; 0: positions have embeddings */
 } gb_bert_config;
 #define GB_FARTHEST 128 /* distance that the last bucket begins at */
 
@@ -99,9 +105,10 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
  * this program does not compute: other models, with their name and those that are read, other
  * activations, decoders. */
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status);
-/* Whether the model in a folder has a bias by distance in its attention, by the name of its kind. A
- * folder without a config.json has none; what opens it will say what is wrong. */
-bool gb_folder_biased_attention(const char *folder, bool *biased, gb_status *status);
+/* Whether the encoder in a folder runs kernels of language models, by the name of its kind: for a
+ * bias by distance, or for rotary positions. A folder without a config.json does not; what opens it
+ * will say what is wrong. */
+bool gb_folder_runs_lm_kernels(const char *folder, bool *runs, gb_status *status);
 /* Writes config.json, atomically. `head` says that the weights have the masked-LM head
  * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
@@ -191,7 +198,10 @@ typedef struct gb_weight_spec {
     uint64_t rows;             /* first dimension */
     uint64_t cols;             /* second dimension; 0: a vector */
 } gb_weight_spec;
-/* Number of canonical names: embeddings, then the layers, then (with head) cls.predictions.*. */
+/* Number of canonical names: embeddings, then the layers, then (with head) cls.predictions.*. Those
+ * of ModernBERT are BERT's for what has the same place; query, key and value are one tensor,
+ * attention.self.qkv.weight, as its files have them, and the last norm is
+ * encoder.final_norm.weight. */
 size_t gb_bert_weight_count(const gb_bert_config *config, bool head);
 /* Name and shape of parameter `index` < count, in that order. The encoder's parameters have the
  * same order with and without the head. */

@@ -92,6 +92,10 @@ typedef struct gb_batch_inputs {
     gb_tensor spans;          /* u32 [sequences, 4], see gb_attention_gqa */
     gb_tensor buckets;        /* u32 [1, 2 max_length - 1]: bucket of each distance */
     gb_row_index by_bucket;   /* distances of each bucket */
+    gb_tensor angles, local_angles; /* ModernBERT: f32 [rows, head], of all layers but local ones,
+                                       and of these (gb_rotary) */
+    bool windowed;                  /* a text may be longer than a window, so that there are */
+    gb_tensor window;               /* u32 [rows, words]: keys that a row sees in local layers */
 } gb_batch_inputs;
 
 /* ---- building a model on a tape ---- */
@@ -107,6 +111,8 @@ typedef struct gb_builder {
     bool recompute;          /* layers are computed again for their gradient, not kept */
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_microbatch */
     gb_padding *padding;     /* counts the rows of its batches, or NULL */
+    gb_tensor no_bias;       /* zeros [1, no_bias_cols], once a norm without bias needs them */
+    uint32_t no_bias_cols;   /* 0: not declared */
 } gb_builder;
 
 /* Returns what a forward pass without gradients is built with: nothing is dropped. */
@@ -172,11 +178,11 @@ typedef struct gb_pooling_inputs {
     gb_sparse means;  /* all rows */
 } gb_pooling_inputs;
 typedef struct gb_pooling_params {
-    gb_pooling kind;     /* unstated: [CLS] */
-    uint32_t texts;      /* vectors; zero where the batch has fewer texts */
-    uint32_t first;      /* text of the batch that has the first vector */
-    uint32_t rows;       /* of the batch */
-    uint32_t max_length; /* tokens of a text */
+    gb_pooling kind;      /* unstated: [CLS] */
+    uint32_t texts;       /* vectors; zero where the batch has fewer texts */
+    uint32_t first;       /* text of the batch that has the first vector */
+    uint32_t rows;        /* of the batch */
+    uint32_t max_length;  /* tokens of a text */
     const uint32_t *skip; /* first tokens of every text that a mean leaves out, read before each
                              run; NULL: none */
 } gb_pooling_params;
@@ -199,7 +205,9 @@ gb_broadcast_inputs gb_broadcast_declare(gb_builder *builder, uint32_t rows, uin
 gb_tensor gb_broadcast(gb_builder *builder, gb_tensor x, const gb_broadcast_inputs *in,
                        gb_tensor addend);
 
-/* One Transformer layer: parameters of BertLayer, query, key and value together. */
+/* One Transformer layer: parameters of BertLayer, query, key and value together. A layer of
+ * ModernBERT has no biases; its norm1 is that before its attention, norm2 that before its
+ * feed-forward part, whose up_weight has both halves [2F, H]. */
 typedef struct gb_block {
     uint32_t qkv_weight, qkv_bias;     /* [3H, H], [1, 3H] */
     uint32_t out_weight, out_bias;     /* [H, H], [1, H] */
@@ -209,6 +217,7 @@ typedef struct gb_block {
     uint32_t norm2_weight, norm2_bias; /* [1, H] */
     uint32_t hidden, heads;            /* H; heads */
     uint32_t distance_bias; /* [buckets, heads], of all layers; UINT32_MAX: there is none */
+    bool local;             /* ModernBERT: looks at a window alone */
 } gb_block;
 /* Declare the parameters of a layer that is no part of the encoder, under `prefix` (e.g.
  * "decoder.layer.0"). */
@@ -278,11 +287,13 @@ bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_ki
                           const gb_bert_config *config, gb_projector *projector, gb_status *status);
 gb_tensor gb_projector_apply(gb_builder *builder, const gb_projector *projector, gb_tensor x);
 
-/* A BERT encoder with its tied masked-LM head. */
+/* A BERT encoder with its tied masked-LM head. ModernBERT has no position and no type, and no
+ * biases but that of the head: those are UINT32_MAX. */
 typedef struct gb_bert {
     gb_bert_config config;                     /* sizes */
     uint32_t word, position, type;             /* [V, H], [P, H], [T, H]; not there without T */
     uint32_t norm_weight, norm_bias;           /* of the embeddings */
+    uint32_t final_norm;                       /* ModernBERT: of the last states, [1, H] */
     gb_block *blocks;                          /* [config.layers] */
     bool head;                                 /* has the masked-LM head */
     uint32_t transform_weight, transform_bias; /* [H, H], [1, H] */
@@ -313,6 +324,11 @@ bool gb_bert_start_projector(const gb_folder *folder, const gb_params *params, c
 void gb_bert_free(gb_bert *bert);
 /* Embeddings: LN(word + position + type), then dropout. */
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in);
+/* Layer `index` of the encoder, and what follows on the last one: the last norm of ModernBERT, of
+ * others nothing. */
+gb_tensor gb_bert_layer(gb_builder *builder, const gb_bert *bert, uint32_t index,
+                        const gb_batch_inputs *in, gb_tensor x);
+gb_tensor gb_bert_end(gb_builder *builder, const gb_bert *bert, gb_tensor x);
 /* Last layer's states, where in->read is declared of those rows alone, the others zero. middle (may
  * be NULL) gets the output of layer `middle_layer` (0: the embeddings). */
 gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
@@ -633,7 +649,8 @@ typedef struct gb_encoder_params {
 /* A recorded program that makes vectors, projected where the model has a projector. */
 typedef struct gb_encoder gb_encoder;
 gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status);
-uint32_t gb_encoder_width(const gb_encoder *encoder); /* floats of a vector: H or fewer, or V of terms */
+/* Floats of a vector: H or fewer, or V of terms. */
+uint32_t gb_encoder_width(const gb_encoder *encoder);
 /* From now on a mean is over the tokens of a text behind its first `tokens`, [CLS] among them; of a
  * text that has no more its vector is zero. Other poolings take no notice. */
 void gb_encoder_leave_out(gb_encoder *encoder, uint32_t tokens);

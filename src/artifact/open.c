@@ -57,9 +57,9 @@ bool gb_find_query_tower(const char *path, char **tower, gb_status *status)
 bool gb_model_users(const char *path, bool training, uint32_t *users, gb_status *status)
 {
     char *folder = gb_find_model_folder(path, status);
-    bool biased = false, ok = folder && gb_folder_biased_attention(folder, &biased, status);
+    bool runs = false, ok = folder && gb_folder_runs_lm_kernels(folder, &runs, status);
     free(folder);
-    *users |= biased ? training ? GB_USER_TRAIN_LM : GB_USER_GENERATE : 0;
+    *users |= runs ? training ? GB_USER_TRAIN_LM : GB_USER_GENERATE : 0;
     return ok;
 }
 

@@ -75,7 +75,8 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     gb_batch_inputs in = gb_batch_declare(&net, &m->config, f->rows, f->texts, &f->batch, 0);
     gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
     for (uint32_t l = 0; l < m->config.layers; l++)
-        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
+        x = f->hidden[l + 1] = gb_bert_layer(&net, bert, l, &in, x);
+    x = gb_bert_end(&net, bert, x);
     f->first = pooled(f, &net, GB_POOLING_CLS, x);
     f->mean = pooled(f, &net, GB_POOLING_MEAN, x);
     f->sentence =

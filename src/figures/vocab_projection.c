@@ -54,17 +54,23 @@ static const float *values_of(const gb_vocab_projection *p, uint32_t index, uint
     return p->values + param->offset;
 }
 
+/* NULL: ModernBERT has no such bias. */
+static const float *bias_of(const gb_vocab_projection *p, uint32_t index)
+{
+    return index == UINT32_MAX ? NULL : values_of(p, index, NULL);
+}
+
 /* out = LN(GELU(W h + b)), float64 sums in order; [H] */
 static void transform(const gb_vocab_projection *p, const float *h, double *scratch, float *out)
 {
     uint32_t width = p->model.config.hidden_size, ld;
     const float *weight = values_of(p, p->bert.transform_weight, &ld);
-    const float *bias = values_of(p, p->bert.transform_bias, NULL);
+    const float *bias = bias_of(p, p->bert.transform_bias);
     const float *gain = values_of(p, p->bert.head_norm_weight, NULL);
-    const float *shift = values_of(p, p->bert.head_norm_bias, NULL);
+    const float *shift = bias_of(p, p->bert.head_norm_bias);
     double mean = 0, variance = 0;
     for (uint32_t r = 0; r < width; r++) {
-        double sum = (double)bias[r];
+        double sum = bias ? (double)bias[r] : 0;
         for (uint32_t c = 0; c < width; c++)
             sum += (double)weight[(size_t)r * ld + c] * (double)h[c];
         scratch[r] = sum * .5 * (1 + erf(sum * M_SQRT1_2));
@@ -74,7 +80,8 @@ static void transform(const gb_vocab_projection *p, const float *h, double *scra
         variance += (scratch[r] - mean) * (scratch[r] - mean) / width;
     double scale = 1 / sqrt(variance + p->model.config.layer_norm_eps);
     for (uint32_t r = 0; r < width; r++)
-        out[r] = (float)((scratch[r] - mean) * scale * (double)gain[r] + (double)shift[r]);
+        out[r] =
+            (float)((scratch[r] - mean) * scale * (double)gain[r] + (shift ? (double)shift[r] : 0));
 }
 
 /* Vectors and tokens such that their inner products are the logits: with a bias, one column more.

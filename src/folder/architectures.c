@@ -40,6 +40,24 @@ static const folder_rename mpnet_names[] = {
     AFTER_ROBERTA,
     {0}};
 
+/* The longer names first: those behind are parts of them. */
+static const folder_rename modern_names[] = {
+    {"bert.encoder.layer.", "model.layers."},
+    {"bert.encoder.final_norm.", "model.final_norm."},
+    {"bert.embeddings.word_embeddings.", "model.embeddings.tok_embeddings."},
+    {"bert.embeddings.LayerNorm.", "model.embeddings.norm."},
+    {".attention.self.qkv.", ".attn.Wqkv."},
+    {".attention.output.dense.", ".attn.Wo."},
+    {".attention.output.LayerNorm.", ".attn_norm."},
+    {".intermediate.dense.", ".mlp.Wi."},
+    {".output.dense.", ".mlp.Wo."},
+    {".output.LayerNorm.", ".mlp_norm."},
+    {"cls.predictions.transform.dense.", "head.dense."},
+    {"cls.predictions.transform.LayerNorm.", "head.norm."},
+    {"cls.predictions.bias", "decoder.bias"},
+    {"cls.predictions.decoder.", "decoder."},
+    {0}};
+
 static const char *const bert_specials[GB_SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                        "[MASK]"};
 static const char *const mpnet_specials[GB_SPECIALS] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>"};
@@ -48,7 +66,7 @@ static const char *const mpnet_specials[GB_SPECIALS] = {"<pad>", "[UNK]", "<s>",
 #define BERT_KEYS                                                                                  \
     .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads",        \
     .inner = "intermediate_size", .act = "hidden_act", .dropout = "hidden_dropout_prob",           \
-    .attention_dropout = "attention_probs_dropout_prob"
+    .attention_dropout = "attention_probs_dropout_prob", .eps = "layer_norm_eps"
 
 static const folder_architecture architectures[] = {
     [GB_ENCODER_BERT] = {.type = "bert",
@@ -69,7 +87,8 @@ static const folder_architecture architectures[] = {
                                .inner = "hidden_dim",
                                .act = "activation",
                                .dropout = "dropout",
-                               .attention_dropout = "attention_dropout"},
+                               .attention_dropout = "attention_dropout",
+                               .eps = "layer_norm_eps"},
     [GB_ENCODER_ROBERTA] = {.type = "roberta",
                             .bare = "RobertaModel",
                             .with_head = "RobertaForMaskedLM",
@@ -98,6 +117,21 @@ static const folder_architecture architectures[] = {
                           .pad = 1,
                           .buckets = 32,
                           BERT_KEYS},
+    [GB_ENCODER_MODERNBERT] = {.type = "modernbert",
+                               .bare = "ModernBertModel",
+                               .with_head = "ModernBertForMaskedLM",
+                               .names = modern_names,
+                               .prefix = "model.",
+                               .pad = 50283,
+                               .rotary = true,
+                               .hidden = "hidden_size",
+                               .layers = "num_hidden_layers",
+                               .heads = "num_attention_heads",
+                               .inner = "intermediate_size",
+                               .act = "hidden_activation",
+                               .dropout = "mlp_dropout",
+                               .attention_dropout = "attention_dropout",
+                               .eps = "norm_eps"},
 };
 #define COUNT (sizeof architectures / sizeof *architectures)
 
@@ -152,7 +186,8 @@ void folder_own_name(gb_encoder_kind kind, const char *canonical, char name[GB_W
 
 void folder_bert_name(gb_encoder_kind kind, const char *stored, char name[GB_WEIGHT_NAME])
 {
-    static const char *const bare[] = {"embeddings.", "encoder.", "transformer.", "pooler."};
+    static const char *const bare[] = {"embeddings.", "encoder.",    "transformer.",
+                                       "layers.",     "final_norm.", "pooler."};
     const folder_architecture *of = &architectures[kind];
     bool prefixed = false;
     for (size_t i = 0; of->prefix && i < sizeof bare / sizeof *bare; i++)

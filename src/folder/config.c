@@ -24,6 +24,8 @@ static const struct {
     {"type_vocab_size", offsetof(gb_bert_config, type_vocab_size), true},
     {"pad_token_id", offsetof(gb_bert_config, pad_token_id), false},
     {"relative_attention_num_buckets", offsetof(gb_bert_config, buckets), false},
+    {"local_attention", offsetof(gb_bert_config, window), false},
+    {"global_attn_every_n_layers", offsetof(gb_bert_config, global_every), false},
 };
 #define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
 
@@ -43,6 +45,9 @@ static const char *size_key(const folder_architecture *of, size_t i)
         return of->types ? sizes[i].key : NULL;
     case offsetof(gb_bert_config, buckets):
         return of->buckets ? sizes[i].key : NULL;
+    case offsetof(gb_bert_config, window):
+    case offsetof(gb_bert_config, global_every):
+        return of->rotary ? sizes[i].key : NULL;
     default:
         return sizes[i].key;
     }
@@ -61,7 +66,7 @@ static bool check_reals(const gb_bert_config *config, const char *where, const c
         const char *key;
         double value, below;
     } reals[] = {
-        {"layer_norm_eps", config->layer_norm_eps, 1},
+        {of->eps, config->layer_norm_eps, 1},
         {of->dropout, config->hidden_dropout, 1},
         {of->attention_dropout, config->attention_dropout, 1},
         {"initializer_range", config->initializer_range, 10},
@@ -98,7 +103,8 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
         return gb_fail(status, GB_DATA, where, hint,
                        "\"pad_token_id\" is %u, outside a vocabulary of %u", config->pad_token_id,
                        config->vocab_size);
-    return check_reals(config, where, hint, status);
+    return check_reals(config, where, hint, status) &&
+           (!of->rotary || folder_modern_check(config, where, hint, status));
 }
 
 /* Settings under which the same weights would mean another computation; *found gets the encoder. */
@@ -172,6 +178,8 @@ static bool read_fields(const json_t *json, const char *path, gb_encoder_kind ki
     config->pad_token_id = of->pad;
     config->buckets = of->buckets;
     config->type_vocab_size = of->types ? config->type_vocab_size : 0;
+    if (of->rotary)
+        folder_modern_defaults(config);
     for (size_t i = 0; i < SIZE_COUNT; i++) {
         const char *key = size_key(of, i);
         if (!key)
@@ -182,11 +190,12 @@ static bool read_fields(const json_t *json, const char *path, gb_encoder_kind ki
         if (!gb_json_get_u32(json, key, path, size_field(config, i), status))
             return false;
     }
-    return gb_json_get_real(json, "layer_norm_eps", path, &config->layer_norm_eps, status) &&
+    return gb_json_get_real(json, of->eps, path, &config->layer_norm_eps, status) &&
            gb_json_get_real(json, of->dropout, path, &config->hidden_dropout, status) &&
            gb_json_get_real(json, of->attention_dropout, path, &config->attention_dropout,
                             status) &&
            gb_json_get_real(json, "initializer_range", path, &config->initializer_range, status) &&
+           (!of->rotary || folder_modern_read(json, path, config, status)) &&
            settle_positions(of, path, config, status);
 }
 
@@ -238,11 +247,13 @@ static bool write_own(const char *path, const gb_bert_config *config, bool head,
         "torch_dtype", "float32");
     json_object_set_new(json, of->dropout, json_real(config->hidden_dropout));
     json_object_set_new(json, of->attention_dropout, json_real(config->attention_dropout));
-    json_object_set_new(json, "layer_norm_eps", json_real(config->layer_norm_eps));
+    json_object_set_new(json, of->eps, json_real(config->layer_norm_eps));
     if (of->types)
         json_object_set_new(json, "type_vocab_size", json_integer(config->type_vocab_size));
     if (of->buckets)
         json_object_set_new(json, "relative_attention_num_buckets", json_integer(config->buckets));
+    if (of->rotary)
+        folder_modern_write(json, config);
     bool ok =
         gb_json_save(json, FOLDER_JSON | JSON_SORT_KEYS | JSON_REAL_PRECISION(15), path, status);
     json_decref(json);
@@ -318,15 +329,14 @@ bool gb_bert_config_write_pairs(const char *path, const gb_bert_config *config, 
                         status);
 }
 
-bool gb_folder_biased_attention(const char *folder, bool *biased, gb_status *status)
+bool gb_folder_runs_lm_kernels(const char *folder, bool *runs, gb_status *status)
 {
     char *body = folder_find_body(folder, status);
     char *path = body ? gb_path_join(status, body, "config.json") : NULL;
     json_t *json = path && gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, NULL) : NULL;
     gb_encoder_kind kind;
-    *biased = json &&
-              folder_architecture_find(gb_json_text(json, "model_type"), &kind, path, NULL) &&
-              folder_architecture_of(kind)->buckets > 0;
+    *runs = json && folder_architecture_find(gb_json_text(json, "model_type"), &kind, path, NULL) &&
+            (folder_architecture_of(kind)->buckets > 0 || folder_architecture_of(kind)->rotary);
     json_decref(json);
     bool ok = path != NULL;
     free(path);

@@ -31,8 +31,9 @@ typedef struct folder_architecture {
     bool after_padding;           /* the first position is behind that of padding */
     uint32_t pad;                 /* pad_token_id where config.json is silent */
     uint32_t buckets;             /* of distances, where it is silent; 0: no bias */
+    bool rotary;                  /* ModernBERT: has no positions, and layers of its own */
     const char *hidden, *layers, *heads, *inner; /* keys of config.json */
-    const char *act, *dropout, *attention_dropout;
+    const char *act, *dropout, *attention_dropout, *eps;
 } folder_architecture;
 const folder_architecture *folder_architecture_of(gb_encoder_kind kind);
 /* GB_DATA with the list of those that there are for an unknown "model_type". */
@@ -41,6 +42,17 @@ bool folder_architecture_find(const char *type, gb_encoder_kind *kind, const cha
 /* The name in an encoder's files of a canonical one, and BERT's name of one in its files. */
 void folder_own_name(gb_encoder_kind kind, const char *canonical, char name[GB_WEIGHT_NAME]);
 void folder_bert_name(gb_encoder_kind kind, const char *stored, char name[GB_WEIGHT_NAME]);
+
+/* ---- modernbert.c ---- */
+
+/* ModernBertConfig: its defaults; what config.json says of it beyond BERT's settings, where what is
+ * not computed is refused; and that for writing, into an object. */
+void folder_modern_defaults(gb_bert_config *config);
+bool folder_modern_read(const json_t *json, const char *path, gb_bert_config *config,
+                        gb_status *status);
+bool folder_modern_check(const gb_bert_config *config, const char *where, const char *hint,
+                         gb_status *status);
+void folder_modern_write(json_t *json, const gb_bert_config *config);
 
 /* ---- config.c ---- */
 

@@ -10,7 +10,9 @@ typedef enum dimension {
     NONE,
     VOCAB,
     HIDDEN,
+    HIDDEN3,
     INNER,
+    INNER2,
     POSITIONS,
     TYPES,
     BUCKETS,
@@ -61,6 +63,28 @@ static const parameter head[] = {
     {"bias", VOCAB, NONE},
 };
 
+/* ModernBERT's. */
+static const parameter modern_embeddings[] = {
+    {"embeddings.word_embeddings.weight", VOCAB, HIDDEN},
+    {"embeddings.LayerNorm.weight", HIDDEN, NONE},
+    {"encoder.final_norm.weight", HIDDEN, NONE},
+};
+
+static const parameter modern_layer[] = {
+    {"attention.output.LayerNorm.weight", HIDDEN, NONE}, /* not of the first layer */
+    {"attention.self.qkv.weight", HIDDEN3, HIDDEN},
+    {"attention.output.dense.weight", HIDDEN, HIDDEN},
+    {"output.LayerNorm.weight", HIDDEN, NONE},
+    {"intermediate.dense.weight", INNER2, HIDDEN},
+    {"output.dense.weight", HIDDEN, INNER},
+};
+
+static const parameter modern_head[] = {
+    {"transform.dense.weight", HIDDEN, HIDDEN},
+    {"transform.LayerNorm.weight", HIDDEN, NONE},
+    {"bias", VOCAB, NONE},
+};
+
 static const parameter pair_head[FOLDER_PAIR_WEIGHTS] = {
     {"bert.pooler.dense.weight", HIDDEN, HIDDEN},
     {"bert.pooler.dense.bias", HIDDEN, NONE},
@@ -87,8 +111,12 @@ static uint64_t dimension_size(const gb_bert_config *config, dimension of)
         return config->vocab_size;
     case HIDDEN:
         return config->hidden_size;
+    case HIDDEN3:
+        return 3 * (uint64_t)config->hidden_size;
     case INNER:
         return config->intermediate_size;
+    case INNER2:
+        return 2 * (uint64_t)config->intermediate_size;
     case POSITIONS:
         return config->max_positions + config->position_offset;
     case TYPES:
@@ -114,41 +142,69 @@ gb_weight_spec folder_pair_weight_at(const gb_bert_config *config, size_t index)
     return spec;
 }
 
+/* The parameters of a kind of encoder. */
+typedef struct parameter_tables {
+    const parameter *embeddings, *layer, *head;      /* of each part */
+    size_t embedding_count, layer_count, head_count; /* entries */
+    size_t first_lacks;                              /* first entries that layer 0 has not */
+} parameter_tables;
+
+static const parameter_tables *tables_of(const gb_bert_config *config)
+{
+    static const parameter_tables bert = {embeddings,   layer,       head, COUNT(embeddings),
+                                          COUNT(layer), COUNT(head), 0};
+    static const parameter_tables modern = {modern_embeddings,
+                                            modern_layer,
+                                            modern_head,
+                                            COUNT(modern_embeddings),
+                                            COUNT(modern_layer),
+                                            COUNT(modern_head),
+                                            1};
+    return config->theta > 0 ? &modern : &bert;
+}
+
 /* The embeddings that a configuration has; *found gets the one with this index. */
 static size_t embedding_count(const gb_bert_config *config, size_t index, const parameter **found)
 {
+    const parameter_tables *tables = tables_of(config);
     size_t count = 0;
-    for (size_t i = 0; i < COUNT(embeddings); i++) {
-        if (!dimension_size(config, embeddings[i].rows))
+    for (size_t i = 0; i < tables->embedding_count; i++) {
+        if (!dimension_size(config, tables->embeddings[i].rows))
             continue;
         if (found && count == index)
-            *found = &embeddings[i];
+            *found = &tables->embeddings[i];
         count++;
     }
     return count;
 }
 
+static size_t layers_count(const gb_bert_config *config)
+{
+    const parameter_tables *tables = tables_of(config);
+    return tables->layer_count * config->layers - tables->first_lacks;
+}
+
 size_t gb_bert_weight_count(const gb_bert_config *config, bool with_head)
 {
-    return embedding_count(config, 0, NULL) + COUNT(layer) * config->layers +
-           (with_head ? COUNT(head) : 0);
+    return embedding_count(config, 0, NULL) + layers_count(config) +
+           (with_head ? tables_of(config)->head_count : 0);
 }
 
 gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index)
 {
     gb_weight_spec spec = {0};
     const parameter *of = NULL;
-    size_t in_layers = COUNT(layer) * config->layers;
-    size_t before = embedding_count(config, index, &of);
+    const parameter_tables *tables = tables_of(config);
+    size_t before = embedding_count(config, index, &of), in_layers = layers_count(config);
     if (index < before) {
         snprintf(spec.name, sizeof spec.name, "bert.%s", of->name);
     } else if (index - before < in_layers) {
-        index -= before;
-        of = &layer[index % COUNT(layer)];
-        snprintf(spec.name, sizeof spec.name, "bert.encoder.layer.%zu.%s", index / COUNT(layer),
-                 of->name);
+        index = index - before + tables->first_lacks;
+        of = &tables->layer[index % tables->layer_count];
+        snprintf(spec.name, sizeof spec.name, "bert.encoder.layer.%zu.%s",
+                 index / tables->layer_count, of->name);
     } else {
-        of = &head[(index - before - in_layers) % COUNT(head)];
+        of = &tables->head[(index - before - in_layers) % tables->head_count];
         snprintf(spec.name, sizeof spec.name, "cls.predictions.%s", of->name);
     }
     spec.rows = dimension_size(config, of->rows);

@@ -1,5 +1,6 @@
 /* Packed batches: built on the host, declared on a tape, filled before a run. */
 #include "fill_batch.h"
+#include "layers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,7 +243,9 @@ gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *conf
                .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
                .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
                .by_id = gb_row_index_input(tape, "rows by id", config->vocab_size, rows),
-               .by_position = gb_row_index_input(tape, "rows by position", positions, rows),
+               .by_position = config->theta > 0
+                                  ? (gb_row_index){GB_NO_TENSOR, GB_NO_TENSOR}
+                                  : gb_row_index_input(tape, "rows by position", positions, rows),
                .rows = rows,
                .count = count},
         .batch = batch,
@@ -256,6 +259,8 @@ gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *conf
         .seed = seed};
     if (config->buckets)
         declare_distances(builder, config, &record.in);
+    if (config->theta > 0)
+        nn_modern_inputs(builder, config, batch, &record.in);
     gb_tape_fill_by(tape, fill_batch, &record, sizeof record);
     return record.in;
 }

@@ -104,13 +104,20 @@ static bool declare_embeddings(const layer_scope *scope, gb_bert *bert, gb_statu
         {"LayerNorm.weight", LAYER_SCALE, 1, h, &bert->norm_weight},
         {"LayerNorm.bias", LAYER_BIAS, 1, h, &bert->norm_bias},
     };
-    return nn_layer_declare(scope, rows, config->type_vocab_size ? 3 : 2, status) &&
-           nn_layer_declare(scope, norm, 2, status);
+    bool modern = config->theta > 0;
+    bert->position = bert->type = bert->norm_bias = UINT32_MAX;
+    return nn_layer_declare(scope, rows,
+                            modern                    ? 1
+                            : config->type_vocab_size ? 3
+                                                      : 2,
+                            status) &&
+           nn_layer_declare(scope, norm, modern ? 1 : 2, status);
 }
 
 static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *status)
 {
     uint32_t h = scope->config->hidden_size;
+    bool biased = scope->config->theta <= 0;
     const layer_entry list[] = {
         {"transform.dense.weight", LAYER_WEIGHT, h, h, &bert->transform_weight},
         {"transform.dense.bias", LAYER_BIAS, 1, h, &bert->transform_bias},
@@ -118,7 +125,11 @@ static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *sta
         {"transform.LayerNorm.bias", LAYER_BIAS, 1, h, &bert->head_norm_bias},
         {"bias", LAYER_BIAS, 1, scope->config->vocab_size, &bert->head_bias},
     };
-    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
+    bert->transform_bias = bert->head_norm_bias = UINT32_MAX;
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof list / sizeof *list; i++)
+        ok = (!biased && (i == 1 || i == 3)) || nn_layer_declare(scope, &list[i], 1, status);
+    return ok;
 }
 
 /* The bias by distance, which all layers share. */
@@ -145,10 +156,14 @@ static bool declare_encoder(layer_scope scope, const char *front, gb_bert *bert,
     bool ok = bert->blocks && declare_embeddings(&scope, bert, status);
     for (uint32_t l = 0; ok && l < layers; l++) {
         snprintf(prefix, sizeof prefix, "%sbert.encoder.layer.%u", front, l);
-        ok = nn_layer_declare_block(&scope, &bert->blocks[l], status);
+        ok = scope.config->theta > 0 ? nn_modern_declare(&scope, &bert->blocks[l], l, status)
+                                     : nn_layer_declare_block(&scope, &bert->blocks[l], status);
     }
     snprintf(prefix, sizeof prefix, "%sbert.encoder", front);
-    return ok && (!scope.config->buckets || declare_distance_bias(&scope, bert, status));
+    const layer_entry last = {"final_norm.weight", LAYER_SCALE, 1, scope.config->hidden_size,
+                              &bert->final_norm};
+    return ok && (!scope.config->buckets || declare_distance_bias(&scope, bert, status)) &&
+           (scope.config->theta <= 0 || nn_layer_declare(&scope, &last, 1, status));
 }
 
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
@@ -206,7 +221,7 @@ static gb_tensor p(gb_builder *builder, uint32_t index)
     return gb_tape_param(builder->tape, index);
 }
 
-static gb_tensor drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in)
+gb_tensor nn_layer_drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in)
 {
     return gb_dropout(builder->tape, x, builder->dropout, ++builder->dropouts, in->sequences,
                       in->selected);
@@ -215,7 +230,8 @@ static gb_tensor drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *i
 gb_tensor nn_layer_add(gb_builder *builder, const gb_batch_inputs *in, gb_tensor y,
                        gb_tensor residual)
 {
-    return gb_add(builder->tape, builder->dropout > 0 ? drop(builder, y, in) : y, residual);
+    return gb_add(builder->tape, builder->dropout > 0 ? nn_layer_drop(builder, y, in) : y,
+                  residual);
 }
 
 gb_tensor nn_layer_project(gb_builder *builder, const gb_batch_inputs *in, gb_tensor x,
@@ -272,9 +288,34 @@ gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_b
     return gb_attention(builder->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
 }
 
+static bool fill_zeros(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const gb_builder *builder = record;
+    float *zeros = gb_executable_input(exec, builder->no_bias, status);
+    for (uint32_t c = 0; zeros && c < builder->no_bias_cols; c++)
+        zeros[c] = 0;
+    return zeros != NULL;
+}
+
+/* The bias of norms that have none. */
+static gb_tensor no_bias(gb_builder *builder, uint32_t cols)
+{
+    if (builder->no_bias_cols != cols) {
+        builder->no_bias = gb_tape_input(builder->tape, "no bias", GB_F32, 1, cols);
+        builder->no_bias_cols = cols;
+        gb_tape_fill_by(builder->tape, fill_zeros, builder, sizeof *builder);
+    }
+    return builder->no_bias;
+}
+
 gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias)
 {
-    return gb_layer_norm(builder->tape, x, p(builder, weight), p(builder, bias), builder->eps);
+    gb_tensor gamma = p(builder, weight);
+    gb_tensor beta = bias == UINT32_MAX
+                         ? no_bias(builder, gb_tape_tensor(builder->tape, gamma)->cols)
+                         : p(builder, bias);
+    return gb_layer_norm(builder->tape, x, gamma, beta, builder->eps);
 }
 
 gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x)
@@ -351,7 +392,10 @@ gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const 
 static gb_tensor sum_embeddings(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
     gb_tape *tape = builder->tape;
-    gb_tensor word = p(builder, bert->word), position = p(builder, bert->position);
+    gb_tensor word = p(builder, bert->word);
+    if (bert->config.theta > 0)
+        return gb_lookup_rows(tape, word, in->ids, in->by_id, GB_NO_TENSOR);
+    gb_tensor position = p(builder, bert->position);
     bool types = bert->config.type_vocab_size > 0;
     if (types && !in->pairs)
         return gb_embed(tape, in->ids, in->positions, in->by_id, in->by_position, word, position,
@@ -365,7 +409,21 @@ static gb_tensor sum_embeddings(gb_builder *builder, const gb_bert *bert, const 
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
     gb_tensor x = sum_embeddings(builder, bert, in);
-    return drop(builder, nn_layer_norm(builder, x, bert->norm_weight, bert->norm_bias), in);
+    return nn_layer_drop(builder, nn_layer_norm(builder, x, bert->norm_weight, bert->norm_bias),
+                         in);
+}
+
+gb_tensor gb_bert_layer(gb_builder *builder, const gb_bert *bert, uint32_t index,
+                        const gb_batch_inputs *in, gb_tensor x)
+{
+    const gb_block *block = &bert->blocks[index];
+    return bert->config.theta > 0 ? nn_modern_apply(builder, block, in, x)
+                                  : gb_block_apply(builder, block, in, x);
+}
+
+gb_tensor gb_bert_end(gb_builder *builder, const gb_bert *bert, gb_tensor x)
+{
+    return bert->config.theta > 0 ? nn_layer_norm(builder, x, bert->final_norm, UINT32_MAX) : x;
 }
 
 /* Input of the last layer; middle as in gb_bert_encode, if it is not behind it. */
@@ -378,25 +436,38 @@ static gb_tensor encode_before_last(gb_builder *builder, const gb_bert *bert,
         if (middle && l == middle_layer)
             *middle = x;
         if (l + 1 < bert->config.layers)
-            x = gb_block_apply(builder, &bert->blocks[l], in, x);
+            x = gb_bert_layer(builder, bert, l, in, x);
     }
     return x;
+}
+
+/* The last layer and what follows, of the rows that are read. */
+static gb_tensor encode_read(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
+                             gb_tensor x)
+{
+    const gb_block *last = &bert->blocks[bert->config.layers - 1];
+    return bert->config.theta > 0 ? gb_bert_end(builder, bert, nn_modern_read(builder, last, in, x))
+                                  : apply_read(builder, last, in, x);
 }
 
 gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle)
 {
-    const gb_block *last = &bert->blocks[bert->config.layers - 1];
+    uint32_t last = bert->config.layers - 1;
     gb_tensor x = encode_before_last(builder, bert, in, middle_layer, middle);
-    if (middle && middle_layer >= bert->config.layers) /* all of it is read */
-        return *middle = gb_block_apply(builder, last, in, x);
-    return gb_block_apply_last(builder, last, in, x);
+    if (middle && middle_layer > last) /* all of it is read */
+        return *middle = gb_bert_end(builder, bert, gb_bert_layer(builder, bert, last, in, x));
+    if (!in->read.count)
+        return gb_bert_end(builder, bert, gb_bert_layer(builder, bert, last, in, x));
+    uint32_t first = gb_tape_node_count(builder->tape);
+    x = encode_read(builder, bert, in, x);
+    x = gb_gather_rows(builder->tape, x, in->read.inverse, in->read.index);
+    return nn_layer_end(builder, first, x);
 }
 
 gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
-    gb_tensor x = encode_before_last(builder, bert, in, 0, NULL);
-    return apply_read(builder, &bert->blocks[bert->config.layers - 1], in, x);
+    return encode_read(builder, bert, in, encode_before_last(builder, bert, in, 0, NULL));
 }
 
 #define CHUNK_LOGITS (16u << 20)
@@ -409,8 +480,10 @@ uint32_t gb_chunk_rows(uint32_t vocab_size)
 
 gb_tensor gb_bert_head_states(gb_builder *builder, const gb_bert *bert, gb_tensor h)
 {
-    gb_tensor t = gb_linear(builder->tape, h, p(builder, bert->transform_weight),
-                            p(builder, bert->transform_bias), true, GB_NO_TENSOR);
+    gb_tensor bias =
+        bert->transform_bias == UINT32_MAX ? GB_NO_TENSOR : p(builder, bert->transform_bias);
+    gb_tensor t =
+        gb_linear(builder->tape, h, p(builder, bert->transform_weight), bias, true, GB_NO_TENSOR);
     return nn_layer_norm(builder, t, bert->head_norm_weight, bert->head_norm_bias);
 }
 

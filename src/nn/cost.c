@@ -83,7 +83,8 @@ bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint3
 /* Of a text of n tokens to the state of its first one. */
 static double text_flops(const gb_bert_config *config, double n)
 {
-    double h = config->hidden_size, f = config->intermediate_size;
+    double h = config->hidden_size;
+    double f = config->intermediate_size * (config->theta > 0 ? 1.5 : 1); /* gated: 3 matrices */
     double layer = 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h;
     return config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
 }

@@ -42,12 +42,28 @@ gb_attention_params nn_layer_attention(gb_builder *builder, const gb_block *bloc
 /* Self-attention, without the output matrix. */
 gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                           gb_tensor x, gb_mask_kind mask, uint32_t window);
+/* bias UINT32_MAX: there is none. */
 gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias);
 /* x, the end of a layer that began at node `first`: where net says so, it is computed again for its
  * gradient. */
 gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x);
+/* x with numbers of it dropped, at the rate of states. */
+gb_tensor nn_layer_drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in);
 /* LN(x + FFN(x)) */
 gb_tensor nn_layer_feed_forward(gb_builder *builder, const gb_block *block,
                                 const gb_batch_inputs *in, gb_tensor x);
+
+/* ---- ModernBERT, modern.c ---- */
+
+bool nn_modern_declare(const layer_scope *scope, gb_block *block, uint32_t index,
+                       gb_status *status);
+/* The angles and windows of a batch. */
+void nn_modern_inputs(gb_builder *builder, const gb_bert_config *config, const gb_batch *batch,
+                      gb_batch_inputs *in);
+/* Layer of all rows [R, H], and of the rows that are read [in->read.count, H]. */
+gb_tensor nn_modern_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                          gb_tensor x);
+gb_tensor nn_modern_read(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                         gb_tensor x);
 
 #endif

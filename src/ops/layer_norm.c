@@ -220,6 +220,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         bool accumulate;
         gb_tensor slot = ops_param_grad(tape, node->in[IN_GAMMA], &accumulate);
         ops_column_sum_into(tape, grad.out[GRAD_OUT_GAMMA], slot, accumulate);
+        if (!ops_wants_grad(tape, node->in[IN_BETA])) /* zeros: a norm without a bias */
+            return true;
         slot = ops_param_grad(tape, node->in[IN_BETA], &accumulate);
         ops_column_sum_into(tape, grad.out[GRAD_OUT_BETA], slot, accumulate);
     }

@@ -70,6 +70,11 @@ static bool make_config(gb_pretraining *p, gb_status *status)
         return gb_fail(status, GB_DATA, o->init, "tokenize with the vocabulary of the model",
                        "the model knows %u tokens, the vocabulary has %u", p->config.vocab_size,
                        gb_vocab_size(p->vocab));
+    if (p->config.theta > 0)
+        return gb_fail(status, GB_DATA, o->init,
+                       "gabbro finetune trains it; give a BERT for pre-training",
+                       "the model is a %s, whose layers no objective decodes with",
+                       gb_encoder_name(p->config.kind));
     if (p->config.max_positions < max_length)
         return gb_fail(status, GB_DATA, o->init, "tokenize with fewer tokens a passage",
                        "the model has %u positions, passages up to %u tokens",

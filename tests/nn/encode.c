@@ -13,11 +13,20 @@ typedef struct texts {
     gb_device *device; /* where */
 } texts;
 
-static void open_texts(texts *x)
+/* global_every: as ModernBERT has it; 0: a BERT. */
+static void open_kind(texts *x, uint32_t global_every)
 {
     gb_status status = {0};
     x->t = tiny_make();
     gb_bert_config config = tiny_config(&x->t, 16, 32, .1); /* which encoding must not do */
+    if (global_every) {
+        config.kind = GB_ENCODER_MODERNBERT;
+        config.type_vocab_size = 0;
+        config.window = 6;
+        config.global_every = global_every;
+        config.theta = 1000;
+        config.local_theta = 100;
+    }
     model_make(&x->m, &x->t, &config, NULL, NULL);
     gb_row_writer *writer = gb_row_writer_open("texts.gbt", 4, &status);
     MUST(writer);
@@ -30,7 +39,12 @@ static void open_texts(texts *x)
     }
     MUST(gb_row_writer_commit(writer, &status));
     MUST(x->file = gb_row_file_open("texts.gbt", 4, &status));
-    x->device = tiny_device(GB_USER_ENCODE);
+    x->device = tiny_device(GB_USER_ENCODE | (global_every ? GB_USER_GENERATE : 0));
+}
+
+static void open_texts(texts *x)
+{
+    open_kind(x, 0);
 }
 
 static void close_texts(texts *x)
@@ -237,6 +251,25 @@ Test(encode, equals_training, .timeout = 60)
     training_vectors(&x, 20, trained);
     cr_expect_eq(memcmp(encoded, trained, sizeof encoded), 0);
     close_texts(&x);
+    scratch_leave(&s);
+}
+
+/* Of ModernBERT's last layer, the rows that are read alone are as those of all rows: where it looks
+ * at all tokens, and where at a window. */
+Test(encode, equals_training_of_modernbert, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    for (uint32_t every = 1; every <= 2; every++) {
+        texts x = {0};
+        open_kind(&x, every);
+        float encoded[20 * 16], trained[20 * 16];
+        encode(&x, NULL, 20, encoded);
+        training_vectors(&x, 20, trained);
+        for (size_t i = 0; i < sizeof encoded / sizeof *encoded; i++)
+            cr_expect_float_eq(encoded[i], trained[i], 1e-5, "every %u, number %zu: %g, not %g",
+                               every, i, (double)encoded[i], (double)trained[i]);
+        close_texts(&x);
+    }
     scratch_leave(&s);
 }
 

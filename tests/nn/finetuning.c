@@ -25,6 +25,7 @@ typedef struct finetune_case {
     bool kinked;                 /* see model */
     bool fixed;                  /* passages are not trained */
     gb_encoder_kind kind;        /* of encoder */
+    uint32_t global_every;       /* ModernBERT: of its three layers */
 } finetune_case;
 
 enum { QUERIES = 4, PASSAGES = 8, WIDTH = 16 };
@@ -209,11 +210,17 @@ static void expect_copies(const model *m, bool some)
 }
 
 /* What sets an encoder apart from BERT. */
-static void make_kind(gb_bert_config *config, gb_encoder_kind kind)
+static void make_kind(gb_bert_config *config, const finetune_case *c)
 {
-    config->kind = kind;
-    if (kind == GB_ENCODER_MPNET || kind == GB_ENCODER_DISTILBERT)
+    gb_encoder_kind kind = config->kind = c->kind;
+    if (kind == GB_ENCODER_MPNET || kind == GB_ENCODER_DISTILBERT || kind == GB_ENCODER_MODERNBERT)
         config->type_vocab_size = 0;
+    if (kind == GB_ENCODER_MODERNBERT) {
+        config->window = 6;
+        config->global_every = c->global_every;
+        config->theta = 1000;
+        config->local_theta = 100;
+    }
     if (kind == GB_ENCODER_MPNET || kind == GB_ENCODER_ROBERTA)
         config->position_offset = 2;
     if (kind == GB_ENCODER_MPNET)
@@ -233,7 +240,7 @@ static void check_finetuning(const finetune_case *c)
     model m = {
         .config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST, .kinked = c->kinked};
     m.config.layers = 3;
-    make_kind(&m.config, c->kind);
+    make_kind(&m.config, c);
     gb_text_hashes texts = {0};
     gb_bert query_bert = {0};
     fixed_passages fixed;
@@ -307,6 +314,25 @@ Test(finetuning, encoders_of_other_kinds, .timeout = 120)
     check_finetuning(&(finetune_case){.name = "fine-tuning, MPNet, last tokens",
                                       .kind = GB_ENCODER_MPNET,
                                       .pooling = GB_POOLING_LAST});
+}
+
+Test(finetuning, modernbert, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, ModernBERT, last layer of all tokens",
+                                      .kind = GB_ENCODER_MODERNBERT,
+                                      .global_every = 2});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, ModernBERT, last layer of windows",
+                                      .kind = GB_ENCODER_MODERNBERT,
+                                      .global_every = 3,
+                                      .towers = true,
+                                      .normalize = true,
+                                      .temperature = 1});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, ModernBERT, terms of its head",
+                                      .kind = GB_ENCODER_MODERNBERT,
+                                      .global_every = 2,
+                                      .scoring = "sparse",
+                                      .pooling = GB_POOLING_TERMS,
+                                      .kinked = true});
 }
 
 Test(finetuning, without_copies, .timeout = 120)

@@ -68,9 +68,9 @@ same() # WHAT GOT WANTED
     fi
 }
 
-for kind in distilbert roberta xlm-roberta mpnet; do
+for kind in distilbert roberta xlm-roberta mpnet modernbert modernbert-head modernbert-means; do
     verified $kind "$golden/$kind" "vectors of transformers"
-    trained $kind
+    [ $kind = modernbert-means ] || trained $kind
 done
 
 # The first numbers of vectors, of length 1 again where all of them were.
@@ -99,5 +99,14 @@ sed 's/"model_type": "roberta"/"model_type": "deberta"/' "$golden/roberta/config
 "$gabbro" embed other beir/queries.jsonl >log 2>&1
 same "an encoder that is not there: status" $? 3
 same "an encoder that is not there: its name, and those that are" \
-    "$(grep -c '"deberta"; encoders that are read are bert, distilbert, roberta, xlm-roberta, mpnet' log)" 1
+    "$(grep -c '"deberta"; encoders that are read are bert, distilbert, roberta, xlm-roberta, mpnet, modernbert' log)" 1
+
+# A ModernBERT whose tokenizer pre-training would take, WordPiece.
+cp -r "$golden/modernbert" words && chmod -R u+w words && rm words/tokenizer*.json words/special_tokens_map.json
+cp "$golden/distilbert/vocab.txt" "$golden/distilbert/tokenizer_config.json" "$golden/distilbert/special_tokens_map.json" words/
+vocabulary=$("$gabbro" vocabulary --quiet --from words)
+tokens=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 30 --query-tokens 24)
+"$gabbro" pretrain mlm --init words --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --steps 1 --batch 2 >log 2>&1
+same "pre-training of ModernBERT: status" $? 3
+same "pre-training of ModernBERT: gabbro finetune trains it" "$(grep -c 'ModernBertModel, whose layers no objective decodes with' log)" 1
 checks_end

@@ -6,8 +6,10 @@ For every kind a folder FOLDER/KIND as sentence-transformers has it, with a toke
   text      u8      texts, one a line
   ids       i32     [texts, longest] their tokens, -1 behind the end
   sentence  f32     [texts, H] their vectors, computed in float64, each text alone
+  logits    f32     [tokens, V] of the masked LM, where the folder has its head
 SIZE: hidden size (16); with more the models are for the suite of peers.
 Needs: pip install torch transformers"""
+import copy
 import json
 import os
 import random
@@ -26,6 +28,8 @@ SIZES = {"num_hidden_layers": 2, "num_attention_heads": 2}
 
 def kinds(size):
     """Kind: tokenizer, pooling, normalised, class and configuration."""
+    modern = {"hidden_size": size, "intermediate_size": 2 * size, "num_attention_heads": 2, "max_position_embeddings": 64,
+              "local_attention": 12, "global_rope_theta": 1000.0, "reference_compile": False}
     bert = {"hidden_size": size, "intermediate_size": 2 * size, "max_position_embeddings": 42, **SIZES}
     return {
         "distilbert": ("cased", "mean", False, "DistilBert", {
@@ -33,6 +37,11 @@ def kinds(size):
         "roberta": ("bytes", "cls", False, "Roberta", {**bert, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
         "xlm-roberta": ("pieces", "last", True, "XLMRoberta", {**bert, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
         "mpnet": ("mpnet", "mean", True, "MPNet", {**bert, "layer_norm_eps": 1e-5}),
+        # The last layer looks at all tokens, or at a window alone.
+        "modernbert": ("plain", "cls", False, "ModernBert", {**modern, "num_hidden_layers": 4}),
+        "modernbert-head": ("plain", "cls", True, "ModernBert", {
+            **modern, "num_hidden_layers": 3, "global_attn_every_n_layers": 2, "local_rope_theta": 100.0, "head": True}),
+        "modernbert-means": ("plain", "mean", True, "ModernBert", {**modern, "num_hidden_layers": 3}),
     }
 
 
@@ -60,18 +69,22 @@ def describe(folder, size, pooling, normalise, longest):
 
 
 def numbers(folder, model, tokenizer, pooling, normalise, longest):
-    rows = [tokenizer(text, truncation=True, max_length=longest)["input_ids"] for text in TEXTS]
+    found, head = [], getattr(model, "head", None)
+    texts = TEXTS[:2] if head else TEXTS # logits are many
+    rows = [tokenizer(text, truncation=True, max_length=longest)["input_ids"] for text in texts]
     ids = torch.full((len(rows), max(map(len, rows))), -1, dtype=torch.int32)
-    found = []
+    logits = []
     for i, row in enumerate(rows):
         ids[i, :len(row)] = torch.tensor(row, dtype=torch.int32)
         with torch.no_grad():
-            states = model(input_ids=torch.tensor([row])).last_hidden_state[0]
+            states = (model.model if head else model)(input_ids=torch.tensor([row])).last_hidden_state[0]
+            if head:
+                logits.append(model.decoder(head(states)).float())
         vector = {"cls_token": states[0], "mean_tokens": states.mean(0), "lasttoken": states[-1]}[pooling]
         found.append(vector / vector.norm() if normalise else vector)
-    raw = "".join(text + "\n" for text in TEXTS).encode()
-    save_file({"text": torch.tensor(list(raw), dtype=torch.uint8), "ids": ids, "sentence": torch.stack(found).float()},
-              f"{folder}/golden.safetensors", metadata={"format": "pt"})
+    raw = "".join(text + "\n" for text in texts).encode()
+    tensors = {"text": torch.tensor(list(raw), dtype=torch.uint8), "ids": ids, "sentence": torch.stack(found).float()}
+    save_file({**tensors, "logits": torch.cat(logits)} if head else tensors, f"{folder}/golden.safetensors", metadata={"format": "pt"})
 
 
 def make(tokenizers, folder, name, how, size):
@@ -83,10 +96,11 @@ def make(tokenizers, folder, name, how, size):
     tokenizer_class = getattr(transformers, tokenizer_class)
     tokenizer = (tokenizer_class(vocab_file=f"{folder}/sentencepiece.bpe.model") if words == "pieces"
                  else tokenizer_class.from_pretrained(folder))
+    head = settings.pop("head", False)
     config = getattr(transformers, kind + "Config")(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **settings)
-    model = getattr(transformers, kind + "Model")(config).eval()
+    model = getattr(transformers, kind + ("ForMaskedLM" if head else "Model"))(config).eval()
     random_values(model)
-    model.half().save_pretrained(folder)
+    copy.deepcopy(model).half().save_pretrained(folder) # of ModernBERT, half() would round its angles as well
     model.double()
     describe(folder, size, pooling, normalise, 40)
     numbers(folder, model, tokenizer, pooling, normalise, 40)

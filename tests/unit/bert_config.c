@@ -102,6 +102,104 @@ Test(config, other_models_are_refused)
     }
 }
 
+/* ---- ModernBERT ---- */
+
+#define MODERN_SIZES                                                                               \
+    "\"model_type\":\"modernbert\",\"vocab_size\":12,\"hidden_size\":16,\"num_hidden_layers\":2,"  \
+    "\"num_attention_heads\":2,\"intermediate_size\":24,\"max_position_embeddings\":10,"           \
+    "\"pad_token_id\":3"
+
+Test(config, modern_defaults_and_round_trip)
+{
+    gb_bert_config config, back;
+    gb_status status = {0};
+    spill("{" MODERN_SIZES "}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_expect(config.window == 128 && config.global_every == 3 && config.theta == 160000 &&
+              config.local_theta == 10000 && config.layer_norm_eps == 1e-5 &&
+              config.hidden_dropout == 0 && config.attention_dropout == 0 &&
+              config.type_vocab_size == 0);
+    config.window = 6;
+    config.global_every = 2;
+    config.theta = 500;
+    config.local_theta = 50.5;
+    config.hidden_dropout = .25;
+    cr_assert(gb_bert_config_write(path, &config, true, &status), "%s", status.what);
+    cr_assert(gb_bert_config_read(path, &back, &status), "%s", status.what);
+    cr_expect(back.kind == GB_ENCODER_MODERNBERT && back.window == 6 && back.global_every == 2 &&
+              back.theta == 500 && back.local_theta == 50.5 && back.hidden_dropout == .25 &&
+              back.layer_norm_eps == 1e-5 && back.max_positions == 10 && back.pad_token_id == 3);
+    spill("{" MODERN_SIZES ",\"global_rope_theta\":700,\"local_rope_theta\":null}");
+    cr_assert(gb_bert_config_read(path, &back, &status), "%s", status.what);
+    cr_expect(back.theta == 700 && back.local_theta == 700);
+}
+
+Test(config, what_modern_does_not_compute_is_refused)
+{
+    static const char *const cases[][2] = {
+        {"{" MODERN_SIZES ",\"norm_bias\":true}", "\"norm_bias\" is true"},
+        {"{" MODERN_SIZES ",\"attention_bias\":true}", "\"attention_bias\" is true"},
+        {"{" MODERN_SIZES ",\"decoder_bias\":false}", "\"decoder_bias\" is false"},
+        {"{" MODERN_SIZES ",\"hidden_activation\":\"relu\"}", "\"hidden_activation\" is \"relu\""},
+        {"{" MODERN_SIZES ",\"classifier_activation\":\"relu\"}",
+         "\"classifier_activation\" is \"relu\""},
+        {"{" MODERN_SIZES ",\"rope_scaling\":{\"type\":\"linear\"}}", "\"rope_scaling\" is set"},
+        {"{" MODERN_SIZES ",\"rope_parameters\":{}}", "\"rope_parameters\" is set"},
+        {"{" MODERN_SIZES ",\"global_rope_theta\":1}", "\"global_rope_theta\" is 1"},
+        {"{" MODERN_SIZES ",\"local_rope_theta\":-3}", "\"local_rope_theta\" -3"},
+        {"{" MODERN_SIZES ",\"global_attn_every_n_layers\":0}",
+         "\"global_attn_every_n_layers\" is 0"},
+        {"{\"model_type\":\"modernbert\",\"vocab_size\":12,\"hidden_size\":8,"
+         "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"intermediate_size\":24,"
+         "\"max_position_embeddings\":10,\"pad_token_id\":3}",
+         "2 heads in 8 numbers"},
+        {"{\"model_type\":\"modernbert\",\"vocab_size\":12}", "\"hidden_size\" is missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gb_bert_config config = GB_BERT_BASE;
+        gb_status status = {0};
+        spill(cases[i][0]);
+        cr_expect_not(gb_bert_config_read(path, &config, &status), "%s", cases[i][1]);
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_not_null(strstr(status.what, cases[i][1]), "\"%s\" does not say \"%s\"",
+                           status.what, cases[i][1]);
+        cr_expect_eq(config.vocab_size, 30522); /* untouched */
+    }
+}
+
+/* The first layer has no norm before its attention. */
+Test(config, weights_are_those_of_modernbert_for_masked_lm)
+{
+    static const struct {
+        size_t index;
+        const char *name;
+        uint64_t rows, cols;
+    } known[] = {
+        {0, "bert.embeddings.word_embeddings.weight", 12, 16},
+        {1, "bert.embeddings.LayerNorm.weight", 16, 0},
+        {2, "bert.encoder.final_norm.weight", 16, 0},
+        {3, "bert.encoder.layer.0.attention.self.qkv.weight", 48, 16},
+        {6, "bert.encoder.layer.0.intermediate.dense.weight", 48, 16},
+        {7, "bert.encoder.layer.0.output.dense.weight", 16, 24},
+        {8, "bert.encoder.layer.1.attention.output.LayerNorm.weight", 16, 0},
+        {13, "bert.encoder.layer.1.output.dense.weight", 16, 24},
+        {14, "cls.predictions.transform.dense.weight", 16, 16},
+        {15, "cls.predictions.transform.LayerNorm.weight", 16, 0},
+        {16, "cls.predictions.bias", 12, 0},
+    };
+    gb_bert_config config;
+    gb_status status = {0};
+    spill("{" MODERN_SIZES "}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_assert_eq(gb_bert_weight_count(&config, false), 14);
+    cr_assert_eq(gb_bert_weight_count(&config, true), 17);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        gb_weight_spec spec = gb_bert_weight_at(&config, known[i].index);
+        cr_expect_str_eq(spec.name, known[i].name);
+        cr_expect(spec.rows == known[i].rows && spec.cols == known[i].cols, "%s", spec.name);
+    }
+}
+
 /* ---- names and shapes ---- */
 
 /* As transformers' BertForMaskedLM has them (its state_dict, without the tied copies). */
