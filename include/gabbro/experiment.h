@@ -81,6 +81,8 @@ struct gb_maker {
     char *own_device;          /* of this rank, or NULL */
     bool there;                /* of ranks: the artifact was there already */
     char *folder;              /* of ranks but the first: the artifact's */
+    size_t model_count;        /* of models */
+    char *models[8];           /* [model_count] folders of those that were named otherwise */
     bool ends_with_first;      /* of ranks: rank 0 said why it cannot begin */
 };
 

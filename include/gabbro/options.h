@@ -61,6 +61,7 @@ typedef enum gb_option_kind {
 #define GB_OPTION_INPUT    2u /* names a file or folder whose identity is an input of an artifact */
 #define GB_OPTION_NO_KEY   4u /* says how work is done, not what: not in an artifact's key */
 #define GB_OPTION_HIDDEN   8u /* a second name of an option, or for tests: in no help */
+#define GB_OPTION_MODEL    16u /* names a model: an input that may be a name, see gb_find_model */
 
 /* One option of a command. A table of options ends with one without a name. */
 typedef struct gb_option {

@@ -47,7 +47,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
     char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
-    char *journal = resume ? gb_maker_rank_file(maker, "encoded", gb_ranks_rank(maker->ranks), status) : NULL;
+    char *journal =
+        resume ? gb_maker_rank_file(maker, "encoded", gb_ranks_rank(maker->ranks), status) : NULL;
     gb_shard_written written;
     double start_s = gb_now_s();
     shard.collection = collection;
@@ -70,8 +71,8 @@ static int run(const gb_call *call)
 {
     settings o = {.shards = 1};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-         "retriever: artifact or model folder"},
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+         "MODEL", "retriever: artifact or model folder"},
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

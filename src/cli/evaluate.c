@@ -74,7 +74,7 @@ static int run(const gb_call *call)
 {
     settings o = {.depth = 1000, .keep = 100, .settings = GB_BM25_SETTINGS, .fusion.fusion.k = 60};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_INPUT, "MODEL",
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
          "retriever: artifact or model folder"},
         {"bm25", GB_OPTION_FLAG, &o.bm25, 0, NULL, "measure BM25 instead of a retriever"},
         {"fuse", GB_OPTION_LIST, &o.fused, GB_OPTION_INPUT, "ARTIFACT",

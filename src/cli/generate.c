@@ -79,7 +79,8 @@ static int run(const gb_call *call)
                              .top_p = GB_OPEN_REAL,
                              .seed = 42}};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.params.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+        {"model", GB_OPTION_TEXT, &o.params.model,
+         GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
          "language model: artifact or folder"},
         {"collection", GB_OPTION_TEXT, &o.params.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection of the passages"},

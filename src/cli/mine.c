@@ -84,7 +84,7 @@ static int mine(const gb_call *call)
 {
     settings o = {.split = "train", .depth = 200};
     const gb_option options[] = {{"model", GB_OPTION_TEXT, &o.model,
-                                  GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+                                  GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
                                   "retriever: artifact or model folder"},
                                  OF_COLLECTION(o),
                                  {"tokens", GB_OPTION_TEXT, &o.tokens,

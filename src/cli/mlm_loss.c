@@ -19,8 +19,8 @@ static int run(const gb_call *call)
     const char *collection = NULL; /* in the key alone: its tokens are read */
     gb_mlm_loss_params o = {.passages = 10000, .mask_ratio = .15, .seed = 42};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-         "encoder: artifact or folder"},
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+         "MODEL", "encoder: artifact or folder"},
         {"collection", GB_OPTION_TEXT, &collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection of the passages"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

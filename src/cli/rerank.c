@@ -20,8 +20,8 @@ static int run(const gb_call *call)
     static const char *const forms[] = {"logit", "probability", NULL};
     gb_rerank_params o = {.depth = 100};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-         "cross-encoder: artifact or folder"},
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+         "MODEL", "cross-encoder: artifact or folder"},
         {"run", GB_OPTION_LIST, &o.runs, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "RUN",
          "what is ranked anew: an artifact of a run, a file, or an evaluation with its runs; may "
          "be repeated, but for evaluations: passages of all runs are ranked together"},

@@ -1,5 +1,6 @@
 /* gabbro verify: is a model folder complete, and does this device compute what it should? */
 #include "cli.h"
+#include <gabbro/artifact.h>
 #include <gabbro/compare.h>
 #include <gabbro/report.h>
 
@@ -36,10 +37,15 @@ static int run(const gb_call *call)
     int code;
     if (!gb_command_begin(&gb_cli_verify, options, call, &model, &code))
         return code;
-    params.model = model.items[0];
-    if (is_bundle(params.model)
-            ? !gb_bundle_check(call->config, params.model, stdout, &held, &status)
-            : !gb_verify(&params, &held, &status))
+    bool bundle = is_bundle(model.items[0]);
+    char *found = bundle ? NULL : gb_find_model(call->config, model.items[0], &status);
+    params.model = found;
+    bool ok = bundle ? gb_bundle_check(call->config, model.items[0], stdout, &held, &status)
+                     : found && gb_verify(&params, &held, &status);
+    free(found);
+    if (!bundle && !found && status.code == GB_USAGE) /* a folder that is missing, as elsewhere */
+        status.code = GB_DATA;
+    if (!ok)
         return gb_command_end(&status);
     printf("%s\n", held ? "All of it holds." : "Something differs: see above.");
     return held ? GB_OK : GB_MISMATCH;
@@ -54,8 +60,9 @@ const gb_command gb_cli_verify = {
     .operands_max = 1,
     .description =
         "Check a model: MODEL is a Hugging Face folder (config.json, vocab.txt, model.safetensors "
-        "or pytorch_model.bin, of which only tensors are read; no pickled code is run) or an "
-        "artifact's folder. Prints what was checked: the files, every tensor, the tokenizer, the "
+        "or pytorch_model.bin, of which only tensors are read; no pickled code is run), an "
+        "artifact, or a model in Hugging Face's cache. Prints what was checked: the files, every "
+        "tensor, the tokenizer, the "
         "pooling, and some texts through the model on the device against the same computation in "
         "float64. Where there are numbers of another program for this model (golden.safetensors in "
         "the folder, or --golden), those too.\n\n"

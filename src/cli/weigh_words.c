@@ -12,8 +12,8 @@ static int run(const gb_call *call)
 {
     gb_word_weights_params o = {.scale = 100};
     const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-         "model of gabbro pretrain deepct: artifact or folder"},
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+         "MODEL", "model of gabbro pretrain deepct: artifact or folder"},
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection of the passages"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

@@ -147,6 +147,8 @@ static void end(gb_maker *maker)
     json_decref(maker->initial);
     json_decref(maker->defaults);
     json_decref(maker->facts);
+    while (maker->model_count)
+        free(maker->models[--maker->model_count]);
 }
 
 int gb_make(const gb_make_params *params, const gb_call *call)

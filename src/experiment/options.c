@@ -1,6 +1,8 @@
 /* The options that all commands that make an artifact take. */
 #include "private.h"
 
+#include <gabbro/artifact.h>
+
 #include <string.h>
 
 #define FIELD(member) GB_FIELD(gb_maker, member)
@@ -96,6 +98,33 @@ void experiment_maker_pool(gb_maker *maker, const char *pooling)
             maker->pooling_choice = i;
 }
 
+/* Where no file or folder is, a model may be meant that has this name elsewhere. */
+static bool find_model(gb_maker *maker, const gb_option *option, gb_status *status)
+{
+    const char **model = option->value;
+    if (!*model || gb_dir_exists(*model) || gb_file_exists(*model))
+        return true;
+    char *found = gb_find_model(maker->config, *model, status);
+    if (!found) {
+        if (status->code == GB_USAGE) /* what is missing is no fault of the command line */
+            status->code = GB_DATA;
+        return false;
+    }
+    gb_log(GB_LOG_DEBUG, "%s is %s", *model, found);
+    *model = maker->models[maker->model_count++] = found;
+    return true;
+}
+
+static bool find_models(gb_maker *maker, const gb_option_table *tables, gb_status *status)
+{
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);)
+        if (walk.option.flags & GB_OPTION_MODEL &&
+            maker->model_count < sizeof maker->models / sizeof *maker->models &&
+            !find_model(maker, &walk.option, status))
+            return false;
+    return true;
+}
+
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
@@ -107,5 +136,5 @@ gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_stat
         gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);
     if (maker->pooling_choice != GB_OPEN)
         maker->pooling = poolings[maker->pooling_choice];
-    return parsed;
+    return parsed != GB_PARSED_RUN || find_models(maker, tables, status) ? parsed : GB_PARSED_BAD;
 }

@@ -3,6 +3,7 @@
 #include "schedule.h"
 #include "train.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/report.h>
 
 #include <glob.h>
@@ -357,6 +358,19 @@ static const char *absolute_or_none(repro_session *session, const char *path, bo
     return whole;
 }
 
+/* --init: a folder, or a model by another name. */
+static const char *initial_model(repro_session *session, bool *ok, gb_status *status)
+{
+    const char *init = session->params->init;
+    if (!*ok || !init || gb_dir_exists(init))
+        return absolute_or_none(session, init, ok, status);
+    char *found = gb_find_model(session->params->config, init, status);
+    const char *whole = found ? absolute_or_none(session, found, ok, status) : NULL;
+    free(found);
+    *ok = whole != NULL;
+    return whole;
+}
+
 static bool set_recipe(repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
@@ -369,7 +383,7 @@ static bool set_recipe(repro_session *session, gb_status *status)
         .seed_count = session->seed_count,
         .collection = absolute_or_none(session, params->collection, &ok, status),
         .queries = absolute_or_none(session, params->queries, &ok, status),
-        .init = absolute_or_none(session, params->init, &ok, status),
+        .init = initial_model(session, &ok, status),
         .generator =
             trained ? params->generator : absolute_or_none(session, params->generator, &ok, status),
         .ranks = session->ranks,

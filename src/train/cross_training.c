@@ -22,8 +22,8 @@ const gb_cross_settings gb_cross_defaults = {
 
 #define FIELD(member) GB_FIELD(gb_cross_settings, member)
 static const gb_option of_training[] = {
-    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-     "encoder or cross-encoder to start from: artifact or folder"},
+    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+     "MODEL", "encoder or cross-encoder to start from: artifact or folder"},
     {"collection", GB_OPTION_TEXT, FIELD(collection), GB_OPTION_REQUIRED | GB_OPTION_INPUT,
      "ARTIFACT", "collection of the training queries"},
     {"tokens", GB_OPTION_TEXT, FIELD(tokens), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

@@ -68,7 +68,7 @@ static const gb_option of_inputs[] = {
      "its tokens"},
     {"vocabulary", GB_OPTION_TEXT, FIELD(vocabulary), GB_OPTION_REQUIRED | GB_OPTION_INPUT,
      "ARTIFACT", "their vocabulary"},
-    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_INPUT, "MODEL",
+    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
      "encoder to start from: artifact or folder"},
     {"layers", GB_OPTION_U32, FIELD(layers), 0, NULL, "layers of a fresh encoder"},
     {"hidden", GB_OPTION_U32, FIELD(hidden), 0, NULL, "its width"},
@@ -76,7 +76,7 @@ static const gb_option of_inputs[] = {
     {"ffn", GB_OPTION_U32, FIELD(ffn), 0, NULL, "width of its feed-forward networks"},
     {"init-std", GB_OPTION_REAL, FIELD(init_std), 0, NULL, "deviation of fresh weights"},
     {"steps", GB_OPTION_U32, FIELD(steps), 0, NULL, "optimiser steps"},
-    {"generator", GB_OPTION_TEXT, FIELD(generator), GB_OPTION_INPUT, "MODEL",
+    {"generator", GB_OPTION_TEXT, FIELD(generator), GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
      "masked LM that fills the masks of simlm: artifact or folder"},
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "passages or pairs of a step"},
     {"context", GB_OPTION_CHOICE, FIELD(params.context), 0, NULL,
@@ -178,8 +178,8 @@ gb_finetuning_settings gb_finetuning_defaults(void)
 
 #define FIELD(member) GB_FIELD(gb_finetuning_settings, member)
 static const gb_option of_finetuning[] = {
-    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
-     "encoder to start from: artifact or folder"},
+    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
+     "MODEL", "encoder to start from: artifact or folder"},
     {"collection", GB_OPTION_TEXT, FIELD(collection), GB_OPTION_REQUIRED | GB_OPTION_INPUT,
      "ARTIFACT", "collection of the training queries"},
     {"tokens", GB_OPTION_TEXT, FIELD(tokens), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

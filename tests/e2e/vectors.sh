@@ -99,6 +99,9 @@ hub=$PWD/hub/models--somebody--stones
 mkdir -p "$hub/refs" "$hub/snapshots" && cp -R "$model/model" "$hub/snapshots/0123abc" && printf 0123abc >"$hub/refs/main"
 expect "a model is found in Hugging Face's cache by its name" \
     [ "$(echo 'moss on rain' | HF_HUB_CACHE=$PWD/hub "$gabbro" embed somebody/stones --quiet)" = "$(cat line.jsonl)" ]
+named=$(HF_HUB_CACHE=$PWD/hub made encode --model somebody/stones --collection "$collection" --tokens "$tokens")
+expect "and by every command" cmp "$named/vectors.npy" "$whole/vectors.npy"
+refused_as 3 "a model that is nowhere" "no such model in" encode --model somebody/else --collection "$collection" --tokens "$tokens"
 echo "{\"a\": 1}" >strange.jsonl
 refused "JSON without a text" "it has no \"text\"" embed "$model" strange.jsonl
 
