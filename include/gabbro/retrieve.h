@@ -338,9 +338,10 @@ typedef enum gb_vector_form {
     GB_VECTORS_ANSERINI, /* vectors.jsonl: {"docid", "vector": [...]} */
 } gb_vector_form;
 extern const char *const gb_vector_form_names[]; /* words of them, ended by NULL */
-/* Writes the set into a folder, as one. GB_DATA for a value beyond the largest float16. */
+/* Writes the set into a folder, as one. rounding: gets what the form changes, or NULL. GB_DATA for
+ * a value beyond the largest float16. */
 bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const char *folder,
-                         gb_status *status);
+                         gb_rounding *rounding, gb_status *status);
 /* Reads a file of JSON lines {"docid" (or "id", "_id"), "vector": [...]}, plain or packed, into
  * vectors.npy and ids.txt of a folder. GB_DATA for vectors of different widths. */
 bool gb_vectors_read_json(const char *path, const char *folder, gb_status *status);

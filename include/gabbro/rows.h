@@ -74,6 +74,14 @@ uint32_t gb_number_bytes(gb_number kind);
  * naming `where`, for a value beyond the largest float16. */
 bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out, float *factor,
                     const char *where, gb_status *status);
+/* How far packed vectors are from what they were. Zero-initialise it. */
+typedef struct gb_rounding {
+    double number; /* largest difference of a number */
+    double vector; /* largest length of a vector's difference, as a share of the vector's length */
+} gb_rounding;
+/* Adds a vector [width] and what gb_number_pack made of it. */
+void gb_rounding_add(gb_rounding *rounding, gb_number kind, const float *row, uint32_t width,
+                     const void *packed, float factor);
 /* First bytes of a .npy file of them. */
 void gb_number_header(gb_number kind, uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
 

@@ -12,6 +12,19 @@ typedef struct settings {
     uint32_t form; /* gb_vector_form */
 } settings;
 
+/* What the form changes, where it changes anything. */
+static void note_rounding(json_t *facts, const settings *o, const gb_rounding *rounding)
+{
+    if (rounding->number == 0)
+        return;
+    gb_log(GB_LOG_INFO,
+           "%s: no number is off by more than %.2g, no vector by more than %.2g%% of its length",
+           gb_vector_form_names[o->form], rounding->number, 100 * rounding->vector);
+    json_object_set_new(facts, "rounding",
+                        json_pack("{s:f, s:f}", "largest_of_a_number", rounding->number,
+                                  "largest_share_of_a_vector", rounding->vector));
+}
+
 /* Files of JSON lines become folders first. */
 static bool read_files(gb_maker *maker, const gb_words *from, char *made[GB_WORDS_MAX],
                        const char *folders[GB_WORDS_MAX], gb_status *status)
@@ -36,9 +49,13 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     const char *folders[GB_WORDS_MAX];
     char *made[GB_WORDS_MAX] = {NULL};
     gb_vector_set set = {0};
+    gb_rounding rounding = {0};
     bool ok = read_files(maker, &o->from, made, folders, status) &&
               gb_vector_set_open(&set, folders, o->from.count, status) &&
-              gb_vector_set_write(&set, (gb_vector_form)o->form, gb_maker_folder(maker), status);
+              gb_vector_set_write(&set, (gb_vector_form)o->form, gb_maker_folder(maker), &rounding,
+                                  status);
+    if (ok)
+        note_rounding(maker->facts, o, &rounding);
     gb_vector_set_close(&set);
     for (size_t i = 0; i < o->from.count; i++)
         free(made[i]);

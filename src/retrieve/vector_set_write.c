@@ -18,6 +18,7 @@ typedef struct writing {
     gb_vector_form form;      /* how */
     gb_out *out, *scales;     /* files; of int8 both */
     void *row;                /* [width] room for a converted one */
+    gb_rounding *rounding;    /* of what was written, or NULL */
 } writing;
 
 /* Numbers of the forms that are a .npy file. */
@@ -49,9 +50,11 @@ static void write_header(const writing *w)
 static bool put_numbers(const writing *w, const float *row, gb_status *status)
 {
     gb_number kind = number_of(w->form);
-    float factor;
+    float factor = 1;
     if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, status))
         return false;
+    if (w->rounding)
+        gb_rounding_add(w->rounding, kind, row, w->set->vectors.width, w->row, factor);
     fwrite(w->row, gb_number_bytes(kind), w->set->vectors.width, gb_out_stream(w->out));
     if (w->scales)
         fwrite(&factor, sizeof factor, 1, gb_out_stream(w->scales));
@@ -121,7 +124,7 @@ static bool end_file(gb_out *out, bool ok, gb_status *status)
 }
 
 bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const char *folder,
-                         gb_status *status)
+                         gb_rounding *rounding, gb_status *status)
 {
     bool faiss = form == GB_VECTORS_FAISS, json = form == GB_VECTORS_ANSERINI;
     char *path = gb_path_join(status, folder,
@@ -130,7 +133,7 @@ bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const ch
                                      : "vectors.npy");
     char *ids = gb_path_join(status, folder, faiss ? "docid" : "ids.txt");
     char *scales = form == GB_VECTORS_INT8 ? gb_path_join(status, folder, "scales.npy") : NULL;
-    writing w = {.set = set, .form = form};
+    writing w = {.set = set, .form = form, .rounding = rounding};
     bool ok = path && ids && (form != GB_VECTORS_INT8 || scales) &&
               (w.out = gb_out_open(path, status)) &&
               (!scales || (w.scales = gb_out_open(scales, status))) && write_rows(&w, status);

@@ -49,6 +49,35 @@ bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out,
     return true;
 }
 
+/* Number `index` of a packed vector. */
+static float unpacked(gb_number kind, const void *packed, uint32_t index, float factor)
+{
+    uint16_t half;
+    float value;
+    if (kind == GB_NUMBER_INT8)
+        return (float)((const int8_t *)packed)[index] * factor;
+    if (kind == GB_NUMBER_FLOAT16) {
+        memcpy(&half, (const char *)packed + 2 * (size_t)index, sizeof half);
+        return gb_half_value(half);
+    }
+    memcpy(&value, (const char *)packed + 4 * (size_t)index, sizeof value);
+    return value;
+}
+
+void gb_rounding_add(gb_rounding *rounding, gb_number kind, const float *row, uint32_t width,
+                     const void *packed, float factor)
+{
+    double length = 0, lost = 0;
+    for (uint32_t i = 0; i < width; i++) {
+        double value = row[i], off = (double)unpacked(kind, packed, i, factor) - value;
+        rounding->number = fmax(rounding->number, fabs(off));
+        length += value * value;
+        lost += off * off;
+    }
+    if (length > 0)
+        rounding->vector = fmax(rounding->vector, sqrt(lost / length));
+}
+
 void gb_number_header(gb_number kind, uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
 {
     if (kind == GB_NUMBER_FLOAT16)

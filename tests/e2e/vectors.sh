@@ -149,6 +149,14 @@ two=$(made vectors --from "$(made encode "$@" --numbers int8 --shard-index 1 --s
     --from "$(made encode "$@" --numbers int8 --shard-index 0 --shard-count 2)" --form int8)
 expect "two shards of int8 are the vectors of one, rounded once more" near "$two" .02
 refused_as 2 "int8 in lines of JSON" "for .npy" embed "$model" beir/corpus.jsonl --out lines.jsonl --numbers int8
+# int8 is off by half a step at most, 1/254 of a row's largest number, which is no longer than the row.
+share() # FOLDER: largest difference of a vector as a share of its length, as noted
+{
+    sed -n 's/.*"largest_share_of_a_vector": \([0-9.e-]*\).*/\1/p' "$1/run.json"
+}
+expect "what rounding changes is noted: $(share "$half"), $(share "$int8")" \
+    awk "BEGIN { h = $(share "$half"); i = $(share "$int8"); exit !(h > 0 && h < 4.9e-4 && i > h && i < 4 / 254) }"
+expect "what is not rounded has no such note" [ -z "$(share "$one")$(share "$faiss")" ]
 expect "float16 is near" near "$half" .002
 expect "int8 is near" near "$int8" .02
 mkdir spoiled && cp "$int8/vectors.npy" "$int8/ids.txt" spoiled

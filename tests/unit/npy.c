@@ -50,6 +50,29 @@ Test(npy, files_are_read_as_one)
     scratch_leave(&s);
 }
 
+Test(npy, what_rounding_changes)
+{
+    static const float rows[][2] = {{127, 63.4f}, {0, 0}, {3, 4}};
+    gb_rounding rounding = {0};
+    gb_status status = {0};
+    for (size_t r = 0; r < 3; r++) {
+        int8_t packed[2];
+        float factor;
+        cr_assert(gb_number_pack(GB_NUMBER_INT8, rows[r], 2, packed, &factor, "x", &status));
+        gb_rounding_add(&rounding, GB_NUMBER_INT8, rows[r], 2, packed, factor);
+    }
+    /* 63.4 is 63; 3 of at most 4 is 95 of 127, which is 2.992 */
+    cr_expect_float_eq(rounding.number, .4, 1e-5);
+    cr_expect_float_eq(rounding.vector, .4 / sqrt(127. * 127 + 63.4 * 63.4), 1e-6);
+    rounding = (gb_rounding){0};
+    const float third = 1 / 3.f;
+    uint16_t half;
+    cr_assert(gb_number_pack(GB_NUMBER_FLOAT16, &third, 1, &half, NULL, "x", &status));
+    gb_rounding_add(&rounding, GB_NUMBER_FLOAT16, &third, 1, &half, 1);
+    cr_expect_float_eq(rounding.number, fabs(.333251953125 - (double)third), 1e-12);
+    cr_expect_float_eq(rounding.vector, rounding.number / (double)third, 1e-9);
+}
+
 static const char good[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }";
 
 static void expect_refused(const char *dictionary, size_t body, const char *what)
