@@ -214,12 +214,21 @@ typedef struct gb_tokenize_params {
     uint32_t max_passage, max_query; /* tokens, [CLS] and [SEP] included */
     const char *query_prompt,
         *passage_prompt; /* text before every query (also a generated one), and before title and
+/* What stands between title and text of a passage that has a title. */
+typedef enum gb_title_join {
+    GB_TITLE_SPACE, /* a blank */
+    GB_TITLE_SEP,   /* the separator token, as in a pair of texts (DPR, RocketQA) */
+    GB_TITLE_NONE,  /* there is no title before the text */
+} gb_title_join;
+extern const char *const gb_title_join_names[]; /* words of them, ended by NULL */
+
                             text of a passage; NULL: nothing */
 } gb_tokenize_params;
 /* Tokenises a collection, so that training and encoding need not do it again. It writes
  * passages.ids.gbt, queries.ids.gbt and generated.ids.gbt (row = passage; queries separated by the
  * id of [SEP]) into out_dir. Rows hold ids without special tokens, at most max_passage - 2 for a
  * passage and max_query - 2 for a query. The shares of truncated texts and of [UNK] are printed.
+    gb_title_join title_join; /* of passages */
  * The result does not depend on the number of threads. */
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
                             const gb_vocab *vocab, const gb_tokenize_params *params,

@@ -56,6 +56,10 @@ static int run(const gb_call *call)
          "text before every query, as models of sentence-transformers may want it"},
         {"passage-prompt", GB_OPTION_TEXT, &o.params.passage_prompt, 0, "TEXT",
          "text before every passage"},
+        {"title-join", GB_OPTION_CHOICE, &o.params.title_join, 0, NULL,
+         "what stands between title and text of a passage: a blank, the separator token as in a "
+         "pair of texts (DPR), or none: texts without titles",
+         gb_title_join_names},
         {0}};
     const gb_make_params params = {.command = &gb_cli_tokenize,
                                    .kind = "tokens",

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *const gb_title_join_names[] = {"space", "sep", "none", NULL};
+
 enum { SPECIALS = 2, BLOCK_ROWS = 1 << 14, MAX_THREADS = 64 };
 
 typedef enum token_kind { TOKENS_PASSAGES, TOKENS_QUERIES, TOKENS_GENERATED } token_kind;
@@ -28,6 +30,7 @@ typedef struct token_job {
     token_kind kind;
     size_t limit;       /* ids kept of a text */
     const char *prompt; /* put before every text, or NULL */
+    gb_title_join join; /* of title and text of a passage */
 } token_job;
 
 /* A worker's slice of the current block. */
@@ -45,11 +48,10 @@ typedef struct slice {
     pthread_t thread;    /* when running */
 } slice;
 
-/* Tokenise one text behind what ids hold, cut at the limit. */
-static bool add_text(slice *s, const char *text, size_t length)
+/* Tokenise a text behind what ids hold, with the prompt before it. */
+static bool add_prompted(slice *s, const char *text, size_t length)
 {
     const token_job *job = s->job;
-    size_t start = s->ids.count;
     if (job->prompt) {
         s->prompted.length = 0;
         gb_text_printf(&s->prompted, "%s", job->prompt);
@@ -59,8 +61,13 @@ static bool add_text(slice *s, const char *text, size_t length)
         text = s->prompted.data ? s->prompted.data : "";
         length = s->prompted.length;
     }
-    if (!gb_tokenize(job->tokenizer, text, length, &s->ids, &s->status))
-        return false;
+    return gb_tokenize(job->tokenizer, text, length, &s->ids, &s->status);
+}
+
+/* The ids from `start` on are those of one text: cut at the limit, and counted. */
+static void end_text(slice *s, size_t start)
+{
+    const token_job *job = s->job;
     uint32_t *ids = s->ids.data + start;
     size_t count = s->ids.count - start;
     if (job->kind == TOKENS_GENERATED) { /* a literal [SEP] would end the query early */
@@ -81,6 +88,32 @@ static bool add_text(slice *s, const char *text, size_t length)
     for (size_t i = 0; i < count; i++)
         s->counts.unknown += ids[i] == job->specials.unk;
     s->ids.count = start + count;
+}
+
+/* Tokenise one text behind what ids hold, cut at the limit. */
+static bool add_text(slice *s, const char *text, size_t length)
+{
+    size_t start = s->ids.count;
+    if (!add_prompted(s, text, length))
+        return false;
+    end_text(s, start);
+    return true;
+}
+
+/* A passage whose title is joined with a token, or left away. */
+static bool add_joined(slice *s, uint32_t row)
+{
+    const gb_collection *collection = s->job->collection;
+    size_t length, titled, start = s->ids.count;
+    const char *title = gb_row_file_row(collection->titles, row, &titled);
+    const char *text = gb_row_file_row(collection->texts, row, &length);
+    if (s->job->join == GB_TITLE_NONE || !titled)
+        return add_text(s, text, length);
+    if (!add_prompted(s, title, titled) ||
+        !gb_ids_append(&s->ids, s->job->specials.sep, &s->status) ||
+        !gb_tokenize(s->job->tokenizer, text, length, &s->ids, &s->status))
+        return false;
+    end_text(s, start);
     return true;
 }
 
@@ -108,6 +141,8 @@ static bool add_row(slice *s, uint32_t row)
     const char *text;
     switch (s->job->kind) {
     case TOKENS_PASSAGES:
+        if (s->job->join != GB_TITLE_SPACE)
+            return add_joined(s, row);
         s->text.length = 0;
         gb_collection_passage(collection, row, &s->text);
         if (s->text.failed)
@@ -238,6 +273,7 @@ static bool tokenize_all(const gb_collection *collection, token_job *job,
     job->kind = TOKENS_PASSAGES;
     job->limit = params->max_passage - SPECIALS;
     job->prompt = params->passage_prompt;
+    job->join = params->title_join;
     if (!tokenize_table(job, "passages", collection->passages, out_dir, threads, json, status))
         return false;
     job->kind = TOKENS_QUERIES;
@@ -275,6 +311,9 @@ bool data_collection_tokenize_with(const gb_collection *collection, const gb_tok
             json_object_set_new(json, "query_prompt", json_string(params->query_prompt));
         if (params->passage_prompt)
             json_object_set_new(json, "passage_prompt", json_string(params->passage_prompt));
+        if (params->title_join != GB_TITLE_SPACE)
+            json_object_set_new(json, "title_join",
+                                json_string(gb_title_join_names[params->title_join]));
         ok = tokenize_all(collection, &job, params, out_dir, threads, json, status) &&
              gb_json_save(json, GB_JSON_DESCRIPTION, path, status);
     }

@@ -89,7 +89,8 @@ Test(tokens, passages_queries_and_generated)
     cr_expect_not(gb_tokens_generated(&tokens, SEP, 1, 0, &ids, &length));
     gb_tokens_close(&tokens);
     /* prompts are text before the text, and count as it does */
-    const gb_tokenize_params prompted = {6, 5, "green ", "blue: "};
+    const gb_tokenize_params prompted = {
+        .max_passage = 6, .max_query = 5, .query_prompt = "green ", .passage_prompt = "blue: "};
     cr_assert(
         gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &prompted, "prompted", &status),
         "%s", status.what);
@@ -111,6 +112,38 @@ Test(tokens, passages_queries_and_generated)
         gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &no_room, "no", &status));
     cr_expect_eq(status.code, GB_USAGE);
     cr_expect_not(gb_dir_exists("no"));
+    close_tools(&t);
+    scratch_leave(&s);
+}
+
+Test(tokens, titles_are_joined_as_asked)
+{
+    static const uint32_t wanted[][5] = {
+        {RED, DER, BLUE, GREEN, DOT}, {RED, DER, SEP, BLUE, GREEN}, {BLUE, GREEN, DOT}};
+    scratch s = scratch_enter();
+    make_collection("{\"_id\":\"a\",\"title\":\"Redder\",\"text\":\"Blue green.\"}\n"
+                    "{\"_id\":\"b\",\"text\":\"red\"}\n",
+                    "{\"id\":\"a\",\"queries\":[\"red\"]}\n");
+    tools t = open_tools("out");
+    gb_status status = {0};
+    for (gb_title_join join = GB_TITLE_SPACE; join <= GB_TITLE_NONE; join++) {
+        const gb_tokenize_params params = {.max_passage = 7, .max_query = 5, .title_join = join};
+        gb_tokens tokens;
+        size_t length;
+        cr_assert(
+            gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &params, "tok", &status) &&
+                gb_tokens_open("tok", &tokens, &status),
+            "%s", status.what);
+        const uint32_t *ids = gb_row_file_row(tokens.passages, 0, &length);
+        expect_ids(ids, length, wanted[join], join == GB_TITLE_NONE ? 3 : 5);
+        ids = gb_row_file_row(tokens.passages, 1, &length); /* it has no title */
+        expect_ids(ids, length, (uint32_t[]){RED}, 1);
+        gb_tokens_close(&tokens);
+        json_t *json = gb_json_load("tok/tokens.json", 0, NULL);
+        const char *said = json_string_value(json_object_get(json, "title_join"));
+        cr_expect_str_eq(said ? said : "space", gb_title_join_names[join]);
+        json_decref(json);
+    }
     close_tools(&t);
     scratch_leave(&s);
 }
