@@ -2,10 +2,15 @@
 
 -- ---- evaluation and results ----------------------------------------------------------------------
 
+-- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
+local function identical_passages()
+  local dropped = here.set.name:find "^beir%-" and setting "data_beir" or setting("drop_identical", "no") == "yes"
+  return dropped and "--drop-identical" or {}
+end
+
 -- All measures on all evaluation splits of the set at hand, of a retriever or "bm25".
 local function evaluate(retriever)
-  -- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
-  local identical = here.set.name:find "^beir%-" and setting "data_beir" and "--drop-identical" or {}
+  local identical = identical_passages()
   local depth = {"--depth", settings.search_depth}
   if retriever == "bm25" then
     return artifact("evaluate bm25", "evaluate", "--bm25", "--collection", here.set.collection, depth, identical)
@@ -54,7 +59,7 @@ end
 
 local function evaluate_reranked(key, cross, first, ...)
   return artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, evaluate(first), ...), "--collection",
-    here.set.collection, "--depth", settings.search_depth)
+    here.set.collection, "--depth", settings.search_depth, identical_passages())
 end
 
 -- A row of what a cross-encoder makes of the first passages of a retriever or of "bm25".

@@ -78,7 +78,12 @@ typedef struct gb_check {
                                  as in "Ã©" */
     gb_finding replaced;      /* passages with U+FFFD: bytes were lost before */
     gb_finding control;       /* passages with control characters other than tab and line ends */
+    gb_finding identical;     /* see gb_collection_identical */
 } gb_check;
+/* Looks for passages that are queries of the collection too: of the same id, where one of both
+ * texts begins with the other one. A ranking has such a passage at its top (ArguAna, Quora). */
+bool gb_collection_identical(const gb_collection *collection, gb_finding *identical,
+                             gb_status *status);
 /* Looks for such passages. */
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
 
@@ -209,11 +214,6 @@ bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t 
 
 /* ---- tokenised collections ---- */
 
-/* How texts become rows of ids. */
-typedef struct gb_tokenize_params {
-    uint32_t max_passage, max_query; /* tokens, [CLS] and [SEP] included */
-    const char *query_prompt,
-        *passage_prompt; /* text before every query (also a generated one), and before title and
 /* What stands between title and text of a passage that has a title. */
 typedef enum gb_title_join {
     GB_TITLE_SPACE, /* a blank */
@@ -222,13 +222,18 @@ typedef enum gb_title_join {
 } gb_title_join;
 extern const char *const gb_title_join_names[]; /* words of them, ended by NULL */
 
+/* How texts become rows of ids. */
+typedef struct gb_tokenize_params {
+    uint32_t max_passage, max_query; /* tokens, [CLS] and [SEP] included */
+    const char *query_prompt,
+        *passage_prompt; /* text before every query (also a generated one), and before title and
                             text of a passage; NULL: nothing */
+    gb_title_join title_join; /* of passages */
 } gb_tokenize_params;
 /* Tokenises a collection, so that training and encoding need not do it again. It writes
  * passages.ids.gbt, queries.ids.gbt and generated.ids.gbt (row = passage; queries separated by the
  * id of [SEP]) into out_dir. Rows hold ids without special tokens, at most max_passage - 2 for a
  * passage and max_query - 2 for a query. The shares of truncated texts and of [UNK] are printed.
-    gb_title_join title_join; /* of passages */
  * The result does not depend on the number of threads. */
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
                             const gb_vocab *vocab, const gb_tokenize_params *params,

@@ -93,7 +93,8 @@ const gb_command gb_cli_data_check = {
     .description =
         "Read a collection (what gabbro collection --from reads) and print what is in it and what "
         "may be wrong with it: counts beside the official ones, judgements of unknown ids, equal "
-        "and empty passages, titles, traces of wrong encodings. The exit code is 1 when a count "
+        "and empty passages, passages that are queries (--drop-identical), titles, traces of wrong "
+        "encodings. The exit code is 1 when a count "
         "differs or a judgement names an unknown id.\n\n"
         "With --against, PATH and the other may be artifacts of gabbro collection too. Counted are "
         "texts that are equal, plain (equal but for case, accents and punctuation) and near (by "

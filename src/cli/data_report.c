@@ -82,6 +82,7 @@ bool cli_data_report(const char *folder, const gb_source *source, uint32_t *wron
         ok = say_description(c, collection, status);
         say_finding(collection, "passages without text", &check.empty);
         say_finding(collection, "passages said before", &check.equal);
+        say_finding(collection, "passages that are queries", &check.identical);
         say_finding(collection, "encoded twice", &check.encoded_twice);
         say_finding(collection, "with lost bytes (U+FFFD)", &check.replaced);
         say_finding(collection, "with control characters", &check.control);

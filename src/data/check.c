@@ -89,5 +89,6 @@ bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_st
         if (has_control((const unsigned char *)text, length))
             note(&check->control, p);
     }
-    return find_equal(collection, &check->equal, status);
+    return find_equal(collection, &check->equal, status) &&
+           gb_collection_identical(collection, &check->identical, status);
 }

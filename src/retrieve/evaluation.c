@@ -48,12 +48,30 @@ static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
     return ok;
 }
 
+/* BEIR leaves out a passage that is the query. */
+static bool warn_of_identical(const gb_evaluating *how, gb_status *status)
+{
+    gb_finding found = {0};
+    if (how->drop_identical)
+        return true;
+    if (!gb_collection_identical(how->collection, &found, status))
+        return false;
+    if (found.count)
+        gb_log(GB_LOG_WARN,
+               "%llu passages are queries of the collection, too, and will be found first; "
+               "--drop-identical leaves them out, as BEIR does",
+               (unsigned long long)found.count);
+    return true;
+}
+
 bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status)
 {
     gb_splits splits = {0};
     session s = {.maker = maker, .how = how, .metrics = json_object()};
     char *runs = gb_maker_file(maker, "runs", status);
-    bool ok = runs && (!gb_maker_leads(maker) || gb_make_dirs(runs, status)) &&
+    bool ok = runs &&
+              (!gb_maker_leads(maker) ||
+               (gb_make_dirs(runs, status) && warn_of_identical(how, status))) &&
               gb_splits_open(how->collection, &splits, status) &&
               gb_run_names_of(how->collection, &s.names, status) &&
               gb_answers_of(how->collection, s.names.queries, &s.answers, status) &&

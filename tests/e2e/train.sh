@@ -46,6 +46,10 @@ expect "it is taken as it is, but for what must be given" \
 "$gabbro" train --settings own.settings --dry-run >plan 2>err
 expect "what would run: $(wc -l <plan) lines" [ "$(grep -c '^gabbro ' plan)" = "$(awk '/^# recipe/ { print NR - 1 }' plan)" ]
 
+expect "no passage is left out" [ "$(grep -c -e --drop-identical plan)" = 0 ]
+"$gabbro" train --settings own.settings --set drop_identical=yes --dry-run 2>err | grep '^gabbro evaluate' >plan
+expect "unless those that are queries are to be" [ "$(grep -c -e --drop-identical plan)" = "$(grep -c . plan)" ]
+
 # ---- all of it -------------------------------------------------------------------------------------
 "$gabbro" train --settings own.settings --out first >out 2>err || bad "train" err
 expect "four columns of the test for BM25 and two rounds" [ "$(cut -f 1 first/results.tsv | tr '\n' ' ')" = "row bm25 round 1 round 2 " ]

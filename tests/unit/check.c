@@ -19,6 +19,27 @@ static void expect_finding(const char *what, gb_finding finding, uint64_t count,
     cr_expect(!count || finding.first == first, "%s: first is %u", what, finding.first);
 }
 
+Test(check, passages_that_are_queries_are_found)
+{
+    scratch s = scratch_enter();
+    scratch_write("x/corpus.jsonl", "{\"_id\": \"1\", \"text\": \"Is moss green?\"}\n"
+                                    "{\"_id\": \"2\", \"text\": \"Ice is cold.\"}\n"
+                                    "{\"_id\": \"3\", \"text\": \"What is sand?\"}\n"
+                                    "{\"_id\": \"4\", \"text\": \"\"}\n");
+    scratch_write("x/queries.jsonl", "{\"_id\": \"3\", \"text\": \"What is sand? Say it.\"}\n"
+                                     "{\"_id\": \"2\", \"text\": \"another text of the id\"}\n"
+                                     "{\"_id\": \"4\", \"text\": \"no text there\"}\n"
+                                     "{\"_id\": \"q\", \"text\": \"Is moss green?\"}\n");
+    scratch_write("x/qrels/test.tsv", "query-id\tcorpus-id\tscore\n3\t1\t1\n");
+    gb_collection *collection = import("x", "out");
+    gb_status status = {0};
+    gb_check check;
+    cr_assert(gb_collection_check(collection, &check, &status), "%s", status.what);
+    expect_finding("queries", check.identical, 1, 2);
+    gb_collection_close(collection);
+    scratch_leave(&s);
+}
+
 Test(check, odd_passages_are_counted)
 {
     gb_log_set_level(GB_LOG_WARN);
