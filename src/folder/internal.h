@@ -138,6 +138,10 @@ bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *s
 gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
                                const char *const names[GB_SPECIALS], gb_status *status);
 bool folder_json_has_token(const json_t *json, const char *token);
+/* Whether the tokenizer.json of a folder, if there is one, says of WordPiece what the vocab.txt and
+ * tokenizer_config.json beside it say, of which `vocab` was made. GB_DATA where programs that read
+ * the one or the other would make other tokens. */
+bool folder_json_agrees(const char *dir, const gb_vocab *vocab, gb_status *status);
 /* What a tokenizer.json would say of older files; a new reference. names: of special tokens. */
 json_t *folder_json_of_merges(const char *dir, const char *const names[GB_SPECIALS],
                               bool prefix_space, gb_status *status);

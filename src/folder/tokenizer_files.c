@@ -264,7 +264,8 @@ static gb_vocab *read_words(const char *dir, const char *path, const name_files 
     if (vocab &&
         (!files->config || folder_tokenizer_params(files->config, dir, &rules.words, status))) {
         gb_vocab_set_rules(vocab, &rules);
-        return vocab;
+        if (folder_json_agrees(dir, vocab, status))
+            return vocab;
     }
     gb_vocab_destroy(vocab);
     return NULL;

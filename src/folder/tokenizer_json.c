@@ -417,3 +417,48 @@ bool folder_json_has_token(const json_t *json, const char *token)
                        added) if (strcmp(gb_json_text(added, "content"), token) == 0) return true;
     return json_object_get(json_object_get(json_object_get(json, "model"), "vocab"), token) != NULL;
 }
+
+/* Do both lists have the same tokens at the same places? */
+static bool same_tokens(const json_t *tokens, const gb_vocab *vocab, const char *path,
+                        gb_status *status)
+{
+    const char *token;
+    json_t *id;
+    json_object_foreach((json_t *)tokens, token, id)
+    {
+        json_int_t number = json_integer_value(id);
+        const char *other = number >= 0 && number < gb_vocab_size(vocab)
+                                ? gb_vocab_token(vocab, (uint32_t)number)
+                                : "";
+        if (strcmp(other, token) != 0)
+            return gb_fail(status, GB_DATA, path, "remove the file that is not the model's",
+                           "vocab.txt and tokenizer.json disagree: token %lld is \"%.60s\" there "
+                           "and \"%.60s\" here",
+                           (long long)number, other, token);
+    }
+    return true;
+}
+
+bool folder_json_agrees(const char *dir, const gb_vocab *vocab, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, "tokenizer.json");
+    bool there = path && gb_file_exists(path), ok = path != NULL;
+    json_t *json = there ? gb_json_load(path, 0, status) : NULL;
+    const json_t *model = json_object_get(json, "model");
+    const json_t *normalizer = json_object_get(json, "normalizer");
+    bool lower = gb_vocab_get_rules(vocab)->words.lower_case;
+    if (there)
+        ok = json != NULL;
+    if (ok && json_is_object(json_object_get(model, "vocab")))
+        ok = same_tokens(json_object_get(model, "vocab"), vocab, path, status);
+    if (ok && strcmp(type_of(normalizer), "BertNormalizer") == 0 &&
+        flag(normalizer, "lowercase", true) != lower)
+        ok = gb_fail(status, GB_DATA, path,
+                     "make \"do_lower_case\" of tokenizer_config.json what the model was trained "
+                     "with",
+                     "it %s capitals, but tokenizer_config.json, or its default, %s them",
+                     lower ? "keeps" : "lowers", lower ? "lowers" : "keeps");
+    json_decref(json);
+    free(path);
+    return ok;
+}

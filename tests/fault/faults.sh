@@ -237,6 +237,9 @@ fault 3 "tokens of another vocabulary, evaluation" "another vocabulary" \
 cp -r "$encoder/model" cased
 sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
     >cased/tokenizer_config.json
+fault 3 "tokenizer files that disagree" 'cased/tokenizer.json: it lowers capitals, but tokenizer_config.json.*keeps' \
+    gabbro evaluate --model cased $data
+sed 's/"lowercase": *true/"lowercase": false/' "$encoder/model/tokenizer.json" >cased/tokenizer.json
 fault 3 "a cased model, uncased tokens" "cased: .*another vocabulary or casing" gabbro evaluate --model cased $data
 long_tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 999)
 fault 3 "texts longer than the model, evaluation" "999 tokens" \

@@ -324,6 +324,15 @@ Test(folder, sparse_needs_the_head)
     drop_model(&m);
 }
 
+/* vocab.txt and tokenizer_config.json say something else than tokenizer.json. */
+static void expect_disagreement(const gb_folder *folder, const char *why)
+{
+    gb_status status = {0};
+    cr_expect_null(gb_folder_vocab(folder, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_not_null(strstr(status.what, why), "%s", status.what);
+}
+
 Test(folder, tokenizer_settings)
 {
     model m;
@@ -335,6 +344,15 @@ Test(folder, tokenizer_settings)
     cr_expect_null(gb_folder_vocab(folder, &status));
     spill(at("m/tokenizer_config.json"), /* no limit, as transformers writes it */
           "{\"do_lower_case\":false,\"model_max_length\":1000000000000000019884624838656}");
+    expect_disagreement(folder, "it lowers capitals, but tokenizer_config.json, or its default, "
+                                "keeps them");
+    spill(at("m/tokenizer.json"),
+          "{\"model\":{\"vocab\":{\"[PAD]\":0,\"[UNK]\":2}},"
+          "\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":false}}");
+    expect_disagreement(folder, "token 2 is \"[CLS]\" there and \"[UNK]\" here");
+    spill(at("m/tokenizer.json"),
+          "{\"model\":{\"vocab\":{\"[PAD]\":0,\"[UNK]\":1}},"
+          "\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":false}}");
     gb_vocab *vocab = gb_folder_vocab(folder, &status);
     cr_assert_not_null(vocab, "%s", status.what);
     gb_tokenizer_params tokenizer = gb_vocab_get_rules(vocab)->words;
