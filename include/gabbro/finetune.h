@@ -383,6 +383,14 @@ bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *param
 /* After training: how many pairs of a query and a passage its batches left out as copies. The drawn
  * batch is lost. */
 bool gb_finetune_copies(void *self, uint32_t steps, uint64_t *copies, gb_status *status);
+/* What batches compare a query with beside its drawn positive. */
+typedef struct gb_collisions {
+    uint64_t pairs;     /* such pairs that were looked at */
+    uint64_t positives; /* of them, with a passage that is judged relevant to the query */
+} gb_collisions;
+/* After training: looks through a thousand batches, or all, where nothing else leaves such pairs
+ * out. The drawn batch is lost. */
+bool gb_finetune_collisions(void *self, uint32_t steps, gb_collisions *found, gb_status *status);
 /* Writes the trained model as its scoring does. */
 bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status);
 /* What it is, for its card; false where it is a dense retriever. */

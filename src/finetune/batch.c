@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOKED_AT = 1000 }; /* batches in which collisions are counted */
+
 uint32_t finetune_max_length(const gb_finetune_params *params)
 {
     uint32_t query = params->max_query_length, passage = params->max_passage_length;
@@ -219,6 +221,33 @@ bool finetune_count_copies(finetune_drawer *d, uint32_t steps, uint64_t *copies,
         find_copies(d);
         for (size_t w = 0; w < words; w++)
             *copies += (uint64_t)__builtin_popcount(b->exclude[w]);
+    }
+    return true;
+}
+
+static bool is_judged(const finetune_drawer *d, const gb_training_query *query, uint32_t passage)
+{
+    const uint32_t *positives = d->data.set->passages + query->positive_first;
+    for (uint32_t i = 0; i < query->positive_count; i++)
+        if (positives[i] == passage)
+            return true;
+    return false;
+}
+
+bool finetune_find_collisions(finetune_drawer *d, uint32_t steps, gb_collisions *found,
+                              gb_status *status)
+{
+    const gb_training_batch *b = &d->batch;
+    uint32_t columns = gb_training_batch_columns(b), looked = steps < LOOKED_AT ? steps : LOOKED_AT;
+    *found = (gb_collisions){0};
+    for (uint32_t i = 0; !d->data.copies && !d->data.fixed && i < looked; i++) {
+        if (!draw_rows(d, (uint32_t)((uint64_t)steps * i / looked), status))
+            return false;
+        for (uint32_t q = 0; q < b->queries; q++)
+            for (uint32_t c = 0; c < columns; c++)
+                found->positives +=
+                    c != gb_positive_column(b, q) && is_judged(d, d->drawn[q], passage_at(b, q, c));
+        found->pairs += (uint64_t)b->queries * (columns - 1);
     }
     return true;
 }

@@ -80,6 +80,9 @@ bool finetune_draw(finetune_drawer *drawer, uint32_t step, gb_status *status);
 /* Counts what all batches of so many steps leave out as copies. */
 bool finetune_count_copies(finetune_drawer *drawer, uint32_t steps, uint64_t *copies,
                            gb_status *status);
+/* See gb_finetune_collisions. */
+bool finetune_find_collisions(finetune_drawer *drawer, uint32_t steps, gb_collisions *found,
+                              gb_status *status);
 /* The largest number of tokens of a text. */
 uint32_t finetune_max_length(const gb_finetune_params *params);
 

@@ -456,6 +456,12 @@ bool gb_finetune_copies(void *self, uint32_t steps, uint64_t *copies, gb_status 
     return finetune_count_copies(&f->drawer, steps, copies, status);
 }
 
+bool gb_finetune_collisions(void *self, uint32_t steps, gb_collisions *found, gb_status *status)
+{
+    finetune *f = self;
+    return finetune_find_collisions(&f->drawer, steps, found, status);
+}
+
 bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status)
 {
     finetune *f = self;

@@ -328,6 +328,22 @@ static bool save_model(void *self, const char *folder, gb_status *status)
     return save_folder(f, &to, status);
 }
 
+/* Positives of a query that its batches take for negatives, which papers put up with. */
+static bool note_collisions(gb_maker *maker, const finetuning *f, uint32_t steps, gb_status *status)
+{
+    gb_collisions found;
+    if (!gb_finetune_collisions(f->self, steps, &found, status))
+        return false;
+    double share = found.pairs ? (double)found.positives / (double)found.pairs : 0;
+    json_object_set_new(maker->facts, "positives_as_negatives", json_real(share));
+    if (share > 0)
+        gb_log(GB_LOG_INFO,
+               "%.3g%% of the negatives of a batch are judged relevant to the query that they are "
+               "compared with; --mask-copies leaves them out",
+               100 * share);
+    return true;
+}
+
 /* What was left out of batches and for want of a teacher's score. */
 static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, gb_status *status)
 {
@@ -339,8 +355,10 @@ static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, 
                                       "unscored", (json_int_t)t->missing, "dropped_queries",
                                       (json_int_t)t->dropped_queries, "short_queries",
                                       (json_int_t)t->short_queries));
-    if (!f->settings->mask_copies || f->settings->passage_vectors.count)
+    if (f->settings->passage_vectors.count)
         return true;
+    if (!f->settings->mask_copies)
+        return note_collisions(maker, f, steps, status);
     if (!gb_finetune_copies(f->self, steps, &copies, status))
         return false;
     json_object_set_new(maker->facts, "copies_in_batches", json_integer((json_int_t)copies));

@@ -201,12 +201,17 @@ static void check_search(gb_device *device, const model *m, const fixed_passages
 }
 
 /* A positive is often drawn as a negative of another query, whose own it is not. */
-static void expect_copies(const model *m, bool some)
+static void expect_copies(const model *m, bool some, bool fixed)
 {
     gb_status status = {0};
+    gb_collisions found;
     uint64_t copies;
     MUST(gb_finetune_copies(m->self, 9, &copies, &status));
     cr_expect_eq(copies > 0, some, "%llu copies in batches", (unsigned long long)copies);
+    MUST(gb_finetune_collisions(m->self, 9, &found, &status)); /* those that nothing leaves out */
+    cr_expect_eq(found.positives > 0, !some && !fixed, "%llu of %llu pairs",
+                 (unsigned long long)found.positives, (unsigned long long)found.pairs);
+    cr_expect_leq(found.positives, found.pairs);
 }
 
 /* What sets an encoder apart from BERT. */
@@ -272,7 +277,7 @@ static void check_finetuning(const finetune_case *c)
     check_parts(device, &m, c->name);
     if (!c->loss && c->projector == GB_PROJECTOR_NONE) /* shards cut what losses do not see */
         check_shards(device, &m, c->name);
-    expect_copies(&m, c->mask);
+    expect_copies(&m, c->mask, c->fixed);
     free(fixed.values);
     gb_finetune_destroy(m.self);
     gb_text_hashes_free(&texts);
