@@ -228,4 +228,19 @@ typedef struct gb_pseudo_settings {
  * artifact. What a training takes of it: gb_finetuning_settings.pseudo_labels. */
 bool gb_pseudo_label(gb_maker *maker, const gb_pseudo_settings *settings, gb_status *status);
 
+/* ---- two towers ---- */
+
+/* Two models that become one. */
+typedef struct gb_towers {
+    const gb_config *config; /* of the environment: where models are found by name */
+    const char *queries;     /* model of queries, as gb_find_model takes it */
+    const char *passages;    /* model of passages */
+    const char *pooling;     /* cls, mean or last; NULL: as the folders say */
+    const char *to;          /* folder that is written; nothing may be there */
+} gb_towers;
+/* Writes a folder of two towers (gb_folder_tower) from two dense encoders with one vocabulary, one
+ * width, one pooling and one scaling; prompts are those that either wants for its texts. GB_DATA
+ * for other models, GB_USAGE if `to` is there. */
+bool gb_towers_join(const gb_towers *towers, gb_status *status);
+
 #endif

@@ -32,6 +32,7 @@ extern const gb_command gb_cli_finetune;
 extern const gb_command gb_cli_finetune_cross;
 extern const gb_command gb_cli_fuse;
 extern const gb_command gb_cli_generate;
+extern const gb_command gb_cli_join_towers;
 extern const gb_command gb_cli_kernels;
 extern const gb_command gb_cli_mine;
 extern const gb_command gb_cli_negatives;

@@ -70,6 +70,27 @@ wanted=$(awk -v id="$id" '$1 == id { print $3; exit }' "$(made mine --model "$fi
 "$gabbro" ask "$first/model" beir "$question" --quiet --json >answer 2>said
 expect "ask answers as the towers rank: $wanted" sh -c 'head -n 1 answer | grep -q "$1"' sh "\"$wanted\""
 
+# The towers apart, put together again, are the model.
+"$gabbro" join-towers "$first/model/query" "$first/model/document" --to joined 2>said
+for tower in query document; do
+    expect "join-towers keeps the weights: $tower" cmp "joined/$tower/model.safetensors" "$first/model/$tower/model.safetensors"
+done
+expect "and writes a Router" grep -q '"sentence_transformers.models.Router"' joined/modules.json
+# shellcheck disable=SC2086
+expect "which ranks as the model" cmp "$(made mine --model joined $data --split test --depth 20)/run.trec" \
+    "$(made mine --model "$first" $data --split test --depth 20)/run.trec"
+"$gabbro" join-towers "$first/model" "$first/model" --to again 2>said
+expect "of two towers the one is taken that is asked for" cmp again/query/model.safetensors joined/query/model.safetensors
+refused 2 "a folder that is there" "already" join-towers "$first/model" "$first/model" --to joined
+cp -r "$first/model/query" silent && rm silent/modules.json
+refused 3 "towers of which one says no pooling" "silent: .*--pooling" join-towers silent "$first/model" --to x
+"$gabbro" join-towers silent "$first/model" --to pooled --pooling cls 2>said
+expect "--pooling says it" cmp pooled/query/1_Pooling/config.json joined/query/1_Pooling/config.json
+# shellcheck disable=SC2086
+narrow=$(made pretrain none $data --vocabulary "$vocabulary" --steps 0 --layers 1 --hidden 8 --heads 2 --ffn 8)
+refused 3 "towers of two widths" "16 numbers" join-towers "$first/model" "$narrow" --to x --pooling cls
+expect "nothing is left of what was refused" [ ! -e x ]
+
 # ADORE: passages stay, and the encoder of queries learns from what it finds among them in every step.
 # shellcheck disable=SC2086 # lists of words
 {
@@ -93,12 +114,12 @@ number()
 expect "in micro-batches it learns nearly the same: $(number "$adore"), $(number "$cut")" \
     awk "BEGIN { d = $(number "$adore") - $(number "$cut"); exit !(d < 1e-4 && d > -1e-4) }"
 # shellcheck disable=SC2086
-refused()
+adore_refuses()
 {
     "$gabbro" finetune --init "$1" $data --epochs 1 --passage-vectors "$2" >/dev/null 2>said
     grep -q "$3" said
 }
-expect "vectors of another model are refused" refused "$first" "$passages" "by another model"
+expect "vectors of another model are refused" adore_refuses "$first" "$passages" "by another model"
 other=$(made encode --model "$second" $data --split test)
-expect "vectors of something else are refused" refused "$second" "$other" "vectors, but the collection has"
+expect "vectors of something else are refused" adore_refuses "$second" "$other" "vectors, but the collection has"
 checks_end
