@@ -71,6 +71,32 @@ expect("and made of what BEIR has", again.measure(qrels, "ndcg_cut_10") == mean)
 again.write("again.trec", "somebody")
 expect("and written", gabbro.Run.read("again.trec").to_dict() == ranked.to_dict())
 
+# Pickled vectors, in two files, under the names of either NumPy; and a file that would run code.
+from gabbro import pickled
+
+
+def other_numpy(text):
+    return text.replace(b"numpy._core", b"numpy.core") if b"numpy._core" in text else text.replace(b"numpy.core", b"numpy._core")
+
+
+class Code:
+    def __reduce__(self):
+        return os.mkdir, ("ran",)
+
+
+for number, rows in enumerate((expected[:1], expected[1:])):
+    text = pickle.dumps((rows, [f"p{number}{row}" for row in range(len(rows))]), protocol=2 if number else 5)
+    with open(f"part.{number}.pkl", "wb") as file:
+        file.write(other_numpy(text) if number else text)
+with open("code.pkl", "wb") as file:
+    pickle.dump((expected, [Code()]), file)
+expect("pickled vectors are converted", pickled.main(["part.0.pkl", "part.1.pkl", "--to", "unpickled"]) == 0)
+expect("to the bit", numpy.array_equal(numpy.load("unpickled/vectors.npy"), expected))
+with open("unpickled/ids.txt", encoding="utf-8") as file:
+    expect("with their ids", file.read().split() == ["p00"] + [f"p1{row}" for row in range(len(expected) - 1)])
+refused("a pickle that would run code", pickle.UnpicklingError, pickled.read, "code.pkl")
+expect("it did not", not os.path.exists("ran"))
+
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
 expect("with a stable code", error.code == 2)
 refused("a text that is none", TypeError, encoder.encode, [1])
