@@ -140,6 +140,9 @@ bool gb_catalog_show(const gb_catalog *catalog, const char *text, FILE *out, gb_
  * row -> seed -> name of the artifact. Rows and seeds that were noted before stay. */
 bool gb_catalog_note(const char *root, const char *table, const char *scale, const json_t *rows,
                      gb_status *status);
+/* Appends a line for each row that the artifact of a name is: "qac/table1, scale mini: row bm25,
+ * seed 42". */
+bool gb_catalog_rows(gb_store *store, const char *artifact, gb_text *rows, gb_status *status);
 /* Prints a size in bytes as "  12.3 M". */
 void gb_print_bytes(FILE *out, uint64_t bytes);
 

@@ -1,6 +1,8 @@
 /* A model card with data, settings, results and the commands that made it. */
 #include "export.h"
 
+#include <gabbro/experiment.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,20 @@ static void beginning(const exported *e, const char *card, gb_text *out)
     gb_text_printf(out, "---\n\n# %s\n", e->tag);
     if (card)
         gb_text_printf(out, "\n%s", card);
+}
+
+/* Tables that the evaluation is a row of. */
+static void rows(const exported *e, gb_text *out)
+{
+    gb_text found = {0};
+    if (gb_catalog_rows(e->params->store, e->evaluation->name, &found, NULL) && found.length) {
+        gb_text_printf(out, "\n## Tables\n\n");
+        for (char *at = found.data, *end; *at; at = end + 1) {
+            end = strchr(at, '\n');
+            gb_text_printf(out, "- %.*s\n", (int)(end - at), at);
+        }
+    }
+    gb_text_free(&found);
 }
 
 static void results(const exported *e, gb_text *out)
@@ -124,6 +140,7 @@ static void origin(const exported *e, gb_text *out)
 void report_export_card(const exported *e, const char *card, gb_text *out)
 {
     beginning(e, card, out);
+    rows(e, out);
     results(e, out);
     collections(e, out);
     commands(e, out);

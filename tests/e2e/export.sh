@@ -21,6 +21,9 @@ done
 expect "a command without a device names none" [ "$(grep -c '"uuid"' "$bm25/run.json")" = 0 ]
 
 # ---- the export ----
+mkdir store/rows # as gabbro reproduce notes it
+printf '{"table": "qac/table1", "scale": "mini", "rows": {"bm25": {"42": "evaluate-none"}, "random": {"43": "%s"}}}' \
+    "$(basename "$step")" >store/rows/qac-table1.mini.json
 "$gabbro" export "$(basename "$step")" --to out --model --team testers --tag "t5" --task 'my/task' 2>log
 expect "an evaluation is exported ($?)" [ -s out/runs/test.trec ]
 expect "ir_metadata begins the run" [ "$(head -n 1 out/runs/test.trec)" = '# ir_metadata.start' ]
@@ -38,6 +41,8 @@ expect "the model is there" cmp -s out/model/model.safetensors "$model/model/mod
 card=out/model/README.md
 expect "its card has one front matter" [ "$(grep -c '^---$' $card)" = 2 ]
 expect "with results" grep -q 'metrics: \[{type: ndcg_at_10, value: 0' $card
+expect "the row of a table that it is" grep -q '^- qac/table1, scale mini: row random, seed 43$' $card
+expect "and no other one" [ "$(grep -c '^- qac/' $card)" = 1 ]
 expect "the data" grep -q "^| .$(basename "$collection"). | beir | BEIR folder | 40 | 18 |" $card
 expect "the commands, with what is not at its default alone" \
     [ "$(grep -c -e '^gabbro pretrain none' -e '--hidden 32' -e '--dropout' $card)" = 2 ]
