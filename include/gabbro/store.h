@@ -64,6 +64,10 @@ bool gb_artifact_finish(gb_artifact *step, const json_t *facts, gb_status *statu
  * empty. NULL ok. */
 void gb_artifact_close(gb_artifact *step);
 
+/* Whether so many bytes more fit on the disk that a file or folder lies on; also true where the
+ * system does not say. `what` they are, such as "vectors", is said where they do not: GB_DATA. */
+bool gb_store_room(const char *path, uint64_t bytes, const char *what, gb_status *status);
+
 /* ---- looking at artifacts ---- */
 
 #define GB_IDENTITY 76

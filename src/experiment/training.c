@@ -67,6 +67,19 @@ static void note(gb_maker *maker, const gb_train_result *result)
                   result->storage == GB_STORE_BFLOAT16 ? "bfloat16" : "float32"));
 }
 
+/* A training state is parameters and both moments; a new one is there before the old one goes. What
+ * a killed training left is there already. */
+static bool room_for_states(const char *resume, const gb_params *params, gb_status *status)
+{
+    uint64_t state_bytes = 3 * sizeof(float) * (uint64_t)gb_params_floats(params);
+    char *path = gb_path_join(status, resume, "checkpoint");
+    bool ok = path && gb_make_dirs(resume, status) &&
+              gb_store_room(resume, gb_file_exists(path) ? state_bytes : 2 * state_bytes,
+                            "two training states", status);
+    free(path);
+    return ok;
+}
+
 bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
                     double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status)
 {
@@ -79,7 +92,7 @@ bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
     params.checkpoint_share = CHECKPOINT_SHARE;
     params.gradient_shards = maker->how.gradient_shards;
     params.ranks = maker->ranks;
-    bool ok = device && (resume || !leads) &&
+    bool ok = device && (!leads || (resume && room_for_states(resume, params.params, status))) &&
               gb_train(device, training->task, &params, values, log, result, status);
     if (ok)
         note(maker, result);

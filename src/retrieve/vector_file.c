@@ -130,12 +130,29 @@ static bool cut_to_size(const vector_file *f, gb_status *status)
            cannot_write(f->path, status);
 }
 
+/* Bytes of a file that are not on the disk yet. */
+static uint64_t rest_of(const vector_file *f)
+{
+    uint64_t whole = GB_NPY_HEADER + f->rows * f->row_bytes;
+    off_t size = f->fd < 0 ? 0 : lseek(f->fd, 0, SEEK_END);
+    return f->fd < 0 || size < 0 || (uint64_t)size >= whole ? 0 : whole - (uint64_t)size;
+}
+
+static bool room_for_rest(const part_files *p, gb_status *status)
+{
+    return gb_store_room(p->vectors.path,
+                         rest_of(&p->vectors) + rest_of(&p->whole) + rest_of(&p->scales),
+                         "the vectors that are still to come", status);
+}
+
 static bool write_rest(part_files *p, gb_status *status)
 {
     const retrieve_part *part = p->part;
     uint32_t done = written_before(p), chunk = part->chunk ? part->chunk : CHUNK;
     const char *unit = part->unit ? part->unit : "texts";
     bool ok = true;
+    if (!part->at && !room_for_rest(p, status)) /* one rank looks for all */
+        return false;
     if (done)
         gb_log(GB_LOG_INFO, "%u of %u %s were encoded before", done, part->count, unit);
     double noted_s = gb_now_s();
