@@ -195,4 +195,8 @@ void folder_bert_name(gb_encoder_kind kind, const char *stored, char name[GB_WEI
     snprintf(name, GB_WEIGHT_NAME, "%s%s", prefixed ? of->prefix : "", stored);
     for (const folder_rename *r = of->names; r && r->bert; r++)
         replace(name, r->own, r->bert);
+    if (kind == GB_ENCODER_BERT) { /* as DPR has it */
+        replace(name, "ctx_encoder.bert_model.", "bert.");
+        replace(name, "question_encoder.bert_model.", "bert.");
+    }
 }

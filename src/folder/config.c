@@ -107,12 +107,27 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
            (!of->rotary || folder_modern_check(config, where, hint, status));
 }
 
+/* The towers of DPR are BERTs under a name of their own, unless their vectors are projected. */
+static bool read_type(const json_t *json, const char *path, const char **type, gb_status *status)
+{
+    uint32_t projected = 0;
+    if (!gb_json_get_string(json, "model_type", path, type, status))
+        return false;
+    if (strcmp(*type, "dpr") != 0)
+        return true;
+    *type = folder_architecture_of(GB_ENCODER_BERT)->type;
+    return gb_json_get_u32(json, "projection_dim", path, &projected, status) &&
+           (!projected ||
+            gb_fail(status, GB_DATA, path, "only vectors as BERT makes them are computed",
+                    "\"projection_dim\" is %u", projected));
+}
+
 /* Settings under which the same weights would mean another computation; *found gets the encoder. */
 static bool check_kind(const json_t *json, const char *path, gb_encoder_kind *found,
                        gb_status *status)
 {
     const char *type = folder_architecture_of(GB_ENCODER_BERT)->type;
-    if (!gb_json_get_string(json, "model_type", path, &type, status) ||
+    if (!read_type(json, path, &type, status) ||
         !folder_architecture_find(type, found, path, status))
         return false;
     const struct {

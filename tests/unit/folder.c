@@ -2,6 +2,8 @@
  * of its config.json is refused. */
 #include "small_model.h"
 
+#include <gabbro/json.h>
+
 #include <math.h>
 
 TestSuite(folder, .init = make_root, .fini = drop_root);
@@ -53,6 +55,43 @@ Test(folder, names_with_and_without_prefix_in_old_and_new_spelling)
     expect_model(at("m"), &m, m.count);
     drop_model(&m);
     drop_model(&written);
+}
+
+static void set_in_config(const char *key, json_t *value)
+{
+    json_t *json = gb_json_load_in(at("m"), "config.json", GB_JSON_REALS, NULL);
+    json_object_set_new(json, key, value);
+    cr_assert(gb_json_save_in(json, GB_JSON_FILE, at("m"), "config.json", NULL));
+    json_decref(json);
+}
+
+Test(folder, towers_of_dpr)
+{
+    static const char *const prefixes[] = {"ctx_encoder.bert_model.",
+                                           "question_encoder.bert_model."};
+    for (int p = 0; p < 2; p++) {
+        model written, m;
+        make_model(&written, false);
+        make_model(&m, false);
+        char names[64][GB_WEIGHT_NAME];
+        for (size_t i = 0; i < m.count; i++) {
+            snprintf(names[i], sizeof names[i], "%s%s", prefixes[p],
+                     m.weights[i].name + strlen("bert."));
+            written.weights[i].name = names[i];
+        }
+        snprintf(names[m.count], sizeof names[0], "%sembeddings.position_ids", prefixes[p]);
+        add_weight(&written, names[m.count], 1, 10);
+        gb_remove_tree(at("m"), NULL);
+        cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+        write_model(&written, at("m"));
+        set_in_config("model_type", json_string("dpr"));
+        set_in_config("projection_dim", json_integer(0));
+        expect_model(at("m"), &m, m.count);
+        set_in_config("projection_dim", json_integer(7));
+        expect_refused(at("m"), "\"projection_dim\" is 7");
+        drop_model(&m);
+        drop_model(&written);
+    }
 }
 
 Test(folder, tied_copies_must_agree)
