@@ -118,6 +118,9 @@ const gb_command gb_cli_evaluate = {
         "all training queries is left out. Top@k, of a collection with answers.tsv, is the share "
         "of queries with an answer in the text of one of the first k passages. A passage is "
         "relevant from grade 1 on; where judgements have higher grades, R(rel=2)@1000 and its like "
-        "count from grade 2 on. Beside each value stands what a random order of all passages has "
+        "count from grade 2 on. Of equal scores "
+        "MRR and Hit have the earlier passage of the collection first, nDCG and R, as trec_eval "
+        "sorts, the one with the larger id. Beside each value stands what a random order of all "
+        "passages has "
         "in expectation. Prints the artifact's folder: metrics.json, per-query/, runs/.",
     .run = run};
