@@ -79,10 +79,24 @@ void *gb_alloc(size_t count, size_t size, gb_status *status);
  */
 bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
 void gb_sort_doubles(double *values, size_t count); /* ascending; no NaN among them */
+/* Sorts items [count] of `size` bytes each, by less than 0, 0 or more as in qsort. compare must not
+ * call two different items equal: which one comes first is not said. */
+void gb_sort(void *items, size_t count, size_t size,
+             int (*compare)(const void *a, const void *b, void *context), void *context);
 char *gb_strdup(const char *text, gb_status *status);
 /* Walks through the words of a list such as "a,b": gives the word that *list points to and its
  * length, and moves *list behind the separator. NULL at the end; "a," has one word. */
 const char *gb_next_word(const char **list, char separator, size_t *length);
+/* Cuts the part of *rest off that ends before any of separators, and moves *rest behind it. NULL
+ * when *rest is NULL, as it is behind the last part; "a," has two parts. */
+char *gb_take_field(char **rest, const char *separators);
+/* Where bytes [size] begin in others [length]; NULL: nowhere. */
+const char *gb_find_bytes(const char *in, size_t length, const char *bytes, size_t size);
+/* Whether a text contains a word, whose A-Z may be a-z and the reverse. */
+bool gb_contains_word(const char *text, const char *word);
+/* Whether a text is what a pattern says: * any bytes, ? one, [a-z] and [!a-z] one of a set, \ the
+ * next as it is (fnmatch of POSIX without flags, for bytes). */
+bool gb_matches(const char *pattern, const char *text);
 /* Says whether a text of `length` bytes ends with `end`. */
 bool gb_ends_with(const char *text, size_t length, const char *end);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs).
@@ -271,6 +285,20 @@ bool gb_environment_exchange(const char *name, const char *value, char **before,
 
 /* ---- files ---- */
 
+/* Names in a folder that a pattern of gb_matches fits, but for those that begin with a dot, in the
+ * order of their bytes. */
+typedef struct gb_entries {
+    char **names;    /* [count], owned */
+    size_t count;    /* of names */
+    size_t capacity; /* allocated */
+} gb_entries;
+bool gb_entries_read(const char *folder, const char *pattern, gb_entries *entries,
+                     gb_status *status);
+void gb_entries_free(gb_entries *entries);
+/* Reads a line with its end from a file into *line, which has *space bytes and grows; the caller
+ * frees it. Its bytes, or -1 at the end of the file or with errno. */
+int64_t gb_read_line(FILE *file, char **line, size_t *space);
+
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
 /* Returns where the last part of a path begins; *length is its length without trailing slashes. */
 const char *gb_path_name(const char *path, size_t *length);
@@ -338,6 +366,10 @@ void gb_lines_close(gb_lines *lines);
 bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no surrogates */
 
 /* ---- time, signals, progress ---- */
+
+/* Date and time of now as 2026-01-31T12:00:00Z. */
+#define GB_DATE 32
+void gb_date_now(char date[GB_DATE]);
 
 double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */

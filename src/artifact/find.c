@@ -1,6 +1,7 @@
 /* Where a model is that somebody names: a folder, an artifact, or a model of Hugging Face's cache.
  */
 #include <gabbro/artifact.h>
+#include <gabbro/os.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ char *gb_find_folder(const gb_config *config, const char *name, gb_status *statu
 static char *refuse_file(const char *name, gb_status *status)
 {
     char magic[4] = "";
-    FILE *file = fopen(name, "rb");
+    FILE *file = gb_os_fopen(name, "rb");
     bool gguf = file && fread(magic, 1, 4, file) == 4 && !memcmp(magic, "GGUF", 4);
     if (file)
         fclose(file);

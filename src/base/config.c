@@ -1,5 +1,6 @@
 /* The environment: the only file of the library that reads it. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ bool gb_environment_exchange(const char *name, const char *value, char **before,
     *before = now ? gb_strdup(now, status) : NULL;
     if (now && !*before)
         return false;
-    if (value ? setenv(name, value, 1) : unsetenv(name))
+    if (gb_os_set_variable(name, value))
         return gb_fail_memory(status, "changing the environment");
     return true;
 }

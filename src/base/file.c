@@ -1,5 +1,6 @@
 /* Paths, folders, whole files, atomic output. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ bool gb_make_dirs(const char *path, gb_status *status)
         at += strcspn(at, "/");
         char kept = *at;
         *at = '\0';
-        int error = GB_TRY_CALL(mkdir(part, 0777)) == 0 ? 0 : errno;
+        int error = GB_TRY_CALL(gb_os_make_folder(part, false)) == 0 ? 0 : errno;
         if (error && !gb_dir_exists(part))
             ok = fail_errno(status, part, "cannot make the folder", error);
         *at = kept;
@@ -83,7 +84,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     (void)info;
     (void)type;
     (void)place;
-    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+    return gb_os_remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
 bool gb_remove_tree(const char *path, gb_status *status)
@@ -125,7 +126,7 @@ static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb
 
 char *gb_read_file(const char *path, size_t *length, gb_status *status)
 {
-    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
+    int fd = GB_TRY_CALL(gb_os_open(path, O_RDONLY));
     struct stat info;
     if (fd < 0 || fstat(fd, &info) != 0) {
         fail_errno(status, path, "cannot open", errno);
@@ -165,7 +166,7 @@ static int open_draft(gb_out *out, gb_status *status)
                                out->path + folder, (long)getpid(), atomic_fetch_add(&counter, 1));
         if (!out->draft)
             return -1;
-        int fd = GB_TRY_CALL(open(out->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        int fd = GB_TRY_CALL(gb_os_open(out->draft, O_WRONLY | O_CREAT | O_EXCL));
         if (fd >= 0)
             return fd;
         if (errno != EEXIST)
@@ -185,7 +186,7 @@ gb_out *gb_out_open(const char *path, gb_status *status)
     if (!out)
         return NULL;
     /* Behind a link the file itself is replaced, not the link. */
-    out->path = gb_file_exists(path) ? realpath(path, NULL) : NULL;
+    out->path = gb_file_exists(path) ? gb_os_real_path(path) : NULL;
     if (!out->path)
         out->path = gb_strdup(path, status);
     if (!out->path) {
@@ -195,7 +196,7 @@ gb_out *gb_out_open(const char *path, gb_status *status)
     struct stat info;
     int fd;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        fd = GB_TRY_CALL(open(path, O_WRONLY | O_CLOEXEC));
+        fd = GB_TRY_CALL(gb_os_open(path, O_WRONLY));
         if (fd < 0)
             fail_errno(status, path, "cannot write", errno);
     } else {
@@ -205,7 +206,7 @@ gb_out *gb_out_open(const char *path, gb_status *status)
         gb_fail_memory(status, "opening a file");
         close(fd);
         if (out->draft)
-            unlink(out->draft);
+            gb_os_remove(out->draft);
     }
     if (!out->stream) {
         out_free(out);
@@ -219,17 +220,7 @@ FILE *gb_out_stream(gb_out *out)
     return out->stream;
 }
 
-/* So that names in a folder survive a loss of power. Some file systems cannot: not an error. */
-static void store_sync_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-}
-
-/* The same for the folder that path lies in. */
+/* So that names in the folder that path lies in survive a loss of power. */
 static void sync_above(const char *path)
 {
     char *copy = strdup(path);
@@ -237,7 +228,7 @@ static void sync_above(const char *path)
     if (slash)
         slash[slash == copy] = '\0';
     if (copy)
-        store_sync_folder(slash ? copy : ".");
+        gb_os_sync_path(slash ? copy : ".");
     free(copy);
 }
 
@@ -255,7 +246,7 @@ bool gb_out_commit(gb_out *out, gb_status *status)
         error = errno;
         ok = false;
     }
-    if (ok && out->draft && GB_TRY_CALL(fsync(fileno(out->stream))) != 0) {
+    if (ok && out->draft && GB_TRY_CALL(gb_os_sync(fileno(out->stream))) != 0) {
         error = errno;
         ok = false;
     }
@@ -263,14 +254,14 @@ bool gb_out_commit(gb_out *out, gb_status *status)
         error = errno;
         ok = false;
     }
-    if (ok && out->draft && GB_TRY_CALL(rename(out->draft, out->path)) != 0) {
+    if (ok && out->draft && GB_TRY_CALL(gb_os_rename(out->draft, out->path)) != 0) {
         error = errno;
         ok = false;
     }
     if (!ok) {
         fail_errno(status, out->path, "cannot write", error);
         if (out->draft)
-            unlink(out->draft);
+            gb_os_remove(out->draft);
     } else if (out->draft) {
         sync_above(out->path);
     }
@@ -284,7 +275,7 @@ void gb_out_abandon(gb_out *out)
         return;
     fclose(out->stream);
     if (out->draft)
-        unlink(out->draft);
+        gb_os_remove(out->draft);
     out_free(out);
 }
 
@@ -341,17 +332,17 @@ static void remove_former(const char *path, const char *of)
 
 static bool exchange(const char *draft, const char *path, gb_status *status)
 {
-    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0) {
+    if (GB_TRY_CALL(gb_os_exchange(draft, path)) == 0) {
         remove_former(draft, path);
         return true;
     }
     char *former = gb_format(status, "%s.old", draft);
     if (!former)
         return false;
-    bool ok = GB_TRY_CALL(rename(path, former)) == 0 || fail_kept(draft, path, errno, status);
-    if (ok && GB_TRY_CALL(rename(draft, path)) != 0) {
+    bool ok = GB_TRY_CALL(gb_os_rename(path, former)) == 0 || fail_kept(draft, path, errno, status);
+    if (ok && GB_TRY_CALL(gb_os_rename(draft, path)) != 0) {
         ok = fail_kept(draft, path, errno, status);
-        if (rename(former, path) != 0)
+        if (gb_os_rename(former, path) != 0)
             gb_log(GB_LOG_ERROR, "what stood there is now %s", former);
     }
     if (ok)
@@ -362,11 +353,11 @@ static bool exchange(const char *draft, const char *path, gb_status *status)
 
 bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
 {
-    store_sync_folder(draft);
+    gb_os_sync_path(draft); /* some file systems cannot: not an error */
     bool ok;
     if (gb_dir_exists(path)) {
         ok = exchange(draft, path, status);
-    } else if (!(ok = GB_TRY_CALL(rename(draft, path)) == 0)) {
+    } else if (!(ok = GB_TRY_CALL(gb_os_rename(draft, path)) == 0)) {
         fail_errno(status, path, "cannot write", errno);
         gb_remove_tree(draft, NULL);
     }
@@ -380,12 +371,21 @@ bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
 char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status)
 {
     const char *where = config->temporary ? config->temporary : "/tmp";
-    char *folder = gb_format(status, "%s/gabbro-%s-XXXXXX", where, name);
-    if (!folder || mkdtemp(folder))
-        return folder;
-    gb_fail(status, GB_DATA, folder, "set TMPDIR to a folder that can be written",
-            "no temporary folder can be made");
-    free(folder);
+    static atomic_uint counter;
+    for (int tries = 0; tries < 1000; tries++) {
+        char *folder = gb_format(status, "%s/gabbro-%s-%ld-%u", where, name, (long)getpid(),
+                                 atomic_fetch_add(&counter, 1));
+        if (!folder || gb_os_make_folder(folder, true) == 0)
+            return folder;
+        bool taken = errno == EEXIST;
+        if (!taken)
+            gb_fail(status, GB_DATA, folder, "set TMPDIR to a folder that can be written",
+                    "no temporary folder can be made");
+        free(folder);
+        if (!taken)
+            return NULL;
+    }
+    gb_fail(status, GB_DATA, where, "empty it", "no temporary folder can be made");
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SHA-256 of bytes, files and folders. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +47,7 @@ static bool hash_stream(FILE *file, const char *path, EVP_MD_CTX *context, char 
 
 bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
 {
-    FILE *file = GB_TRY_OPEN(fopen(path, "rbe"));
+    FILE *file = GB_TRY_OPEN(gb_os_fopen(path, "rb"));
     if (!file)
         return gb_fail(status, GB_DATA, path, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));

@@ -1,9 +1,9 @@
 /* Files that belong to the program: beside its sources, or where they were installed. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifndef GABBRO_SHARE_DIR
 #define GABBRO_SHARE_DIR "/usr/local/share/gabbro"
@@ -22,15 +22,13 @@ static char *if_there(char *path)
 char *gb_installed_file(const char *name)
 {
     char binary[4096];
-    ssize_t length = readlink("/proc/self/exe", binary, sizeof binary - 1);
     char *found = NULL;
-    for (int up = 0; length > 0 && !found && up < FOLDERS_UP; up++) {
-        binary[length] = '\0';
+    bool known = gb_os_program(binary, sizeof binary);
+    for (int up = 0; known && !found && up < FOLDERS_UP; up++) {
         char *slash = strrchr(binary, '/');
         if (!slash)
             break;
         *slash = '\0';
-        length = slash - binary;
         found = if_there(gb_format(NULL, "%s/%s", binary, name));
         if (!found)
             found = if_there(gb_format(NULL, "%s/share/gabbro/%s", binary, name));

@@ -1,5 +1,6 @@
 /* Log, clock and signals. The verbosity and the stop flag are the process's own by nature. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,6 +48,14 @@ double gb_now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+void gb_date_now(char date[GB_DATE])
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(date, GB_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
 static void on_signal(int number)
 {
     (void)number;
@@ -55,15 +64,7 @@ static void on_signal(int number)
 
 void gb_install_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL);
-    action.sa_flags |= SA_RESETHAND; /* a second Ctrl-C stops at once */
-    sigaction(SIGINT, &action, NULL);
-    action.sa_handler = SIG_IGN; /* a closed pipe is a failed write, reported as such */
-    action.sa_flags = 0;
-    sigaction(SIGPIPE, &action, NULL);
+    gb_os_on_stop(on_signal);
 }
 
 bool gb_interrupted(void)

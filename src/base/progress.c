@@ -1,8 +1,8 @@
 /* Progress of long jobs on stderr. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <math.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const double TERMINAL_EVERY_S = 0.1, LOG_EVERY_S = 10.0, JSON_EVERY_S = 1.0;
@@ -61,10 +61,9 @@ static void show(const gb_progress *progress, uint64_t done, const char *note, b
     snprintf(line, sizeof line, "%s: %s  %.4g %s/s  %s %s%s%s", progress->label, count, rate,
              progress->unit, last ? "in" : "left", span, note && note[0] ? "  " : "",
              note ? note : "");
-    struct winsize window = {0};
-    if (progress->terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 &&
-        window.ws_col <= sizeof line)
-        line[window.ws_col - 1] = '\0'; /* a wrapped line could not be rewritten */
+    unsigned columns = progress->terminal ? gb_os_columns() : 0;
+    if (columns > 1 && columns <= sizeof line)
+        line[columns - 1] = '\0'; /* a wrapped line could not be rewritten */
     if (progress->terminal)
         fprintf(stderr, "\r\033[K%s%s", line, last ? "\n" : "");
     else

@@ -1,6 +1,7 @@
 /* Failure messages. */
 #include "gabbro/base.h"
 
+#include <string.h>
 #include <unistd.h>
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -31,11 +32,12 @@ bool gb_fail_memory(gb_status *status, const char *what)
                    "out of memory: %s", what);
 }
 
-/* A message quotes what input said: control bytes must not break the line or the terminal. */
-static void print_clean(const char *text)
+/* Appends a text to a line. A message quotes what input said: control bytes must not break the line
+ * or the terminal. */
+static void add_clean(char *line, size_t size, const char *text)
 {
-    for (; *text; text++)
-        putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stderr);
+    for (size_t at = strlen(line); *text && at + 1 < size; text++, line[at] = '\0')
+        line[at++] = (char)((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
 }
 
 void gb_status_print(const gb_status *status)
@@ -48,19 +50,14 @@ void gb_status_print(const gb_status *status)
         gb_say_event("failure", members, 4);
         return;
     }
-    flockfile(stderr);
-    fputs(isatty(STDERR_FILENO) ? "\r\033[Kgabbro: " : "gabbro: ",
-          stderr); /* over a progress line */
-    if (status->where[0]) {
-        print_clean(status->where);
-        fputs(": ", stderr);
-    }
-    print_clean(status->what);
-    if (status->hint[0]) {
-        fputs(" (", stderr);
-        print_clean(status->hint);
-        fputs(")", stderr);
-    }
-    fputs("\n", stderr);
-    funlockfile(stderr);
+    /* Written by one call, so that lines of threads do not mix. */
+    char line[sizeof *status + 40] = "";
+    add_clean(line, sizeof line, status->where);
+    add_clean(line, sizeof line, status->where[0] ? ": " : "");
+    add_clean(line, sizeof line, status->what);
+    add_clean(line, sizeof line, status->hint[0] ? " (" : "");
+    add_clean(line, sizeof line, status->hint);
+    add_clean(line, sizeof line, status->hint[0] ? ")" : "");
+    fprintf(stderr, "%sgabbro: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+            line); /* over a progress line */
 }

@@ -1,6 +1,7 @@
 /* Bytes of plain, gzip and zstd files, told apart by their first bytes; zlib's gzread does plain
  * ones too. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ static bool is_zstd(int fd)
 {
     static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
     unsigned char start[4];
-    return pread(fd, start, sizeof start, 0) == sizeof start && !memcmp(start, magic, sizeof start);
+    return gb_os_read_at(fd, start, sizeof start, 0) == sizeof start &&
+           !memcmp(start, magic, sizeof start);
 }
 
 #if GABBRO_ZSTD
@@ -107,8 +109,7 @@ static bool open_kind(gb_unpack *unpack, int fd, gb_status *status)
 gb_unpack *gb_unpack_open(const char *path, gb_status *status)
 {
     bool standard = !strcmp(path, "-");
-    int fd = GB_TRY_CALL(standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                  : open(path, O_RDONLY | O_CLOEXEC));
+    int fd = GB_TRY_CALL(standard ? gb_os_open_input() : gb_os_open(path, O_RDONLY));
     struct stat info;
     if (fd < 0 || fstat(fd, &info) != 0) {
         gb_fail(status, GB_DATA, path, "check the path and its permissions", "cannot open: %s",

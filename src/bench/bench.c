@@ -2,6 +2,7 @@
 #include "private.h"
 
 #include "gabbro/diag.h"
+#include "gabbro/os.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,9 @@ static json_t *record_json(const bench *b)
     if (!all || !b->device)
         return all;
     json_object_set_new(all, "device", device_json(b));
-    json_object_set_new(all, "host",
-                        json_pack("{s:i, s:f}", "processors", (int)sysconf(_SC_NPROCESSORS_ONLN),
-                                  "load_before", b->load));
+    json_object_set_new(
+        all, "host",
+        json_pack("{s:i, s:f}", "processors", (int)gb_os_processors(), "load_before", b->load));
     json_object_set_new(all, "settings",
                         json_pack("{s:i, s:f}", "repeats", (int)b->repeats, "seconds", b->seconds));
     json_object_set_new(
@@ -109,19 +110,18 @@ static bool open_bench(bench *b, const char *device, gb_status *status)
 {
     gb_device_params how = gb_ops_device(b->config, device);
     how.quiet = true;
-    if (getloadavg(&b->load, 1) != 1)
-        b->load = 0;
+    b->load = gb_os_load();
     if (!gb_device_ready(b->config, device, status) ||
         !(b->device = gb_device_open(&how, status)) || !bench_ceiling_measure(b, status))
         return false;
     const gb_device_caps *caps = gb_device_get_caps(b->device);
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t processors = gb_os_processors();
     fprintf(b->out, "device: %s, %s, %s kernels\n", caps->name, caps->driver,
             gb_kernel_profile_name(caps->profile));
     fprintf(b->out, "ceiling: best product %.1f GFLOP/s, copy %.1f GB/s\n", b->ceiling.gflops,
             b->ceiling.gbs);
     if (b->load > .5 * (double)processors)
-        fprintf(b->out, "not quiet: load %.1f on %ld processors before the start\n", b->load,
+        fprintf(b->out, "not quiet: load %.1f on %u processors before the start\n", b->load,
                 processors);
     return true;
 }
@@ -178,6 +178,5 @@ bool gb_bench_run(const gb_bench_params *params, gb_status *status)
         *status = unsaved;
     json_decref(b.results);
     gb_device_close(b.device);
-    bench_blas_close(&b);
     return status->code == GB_OK;
 }

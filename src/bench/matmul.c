@@ -2,8 +2,8 @@
  * operands rounded to half floats and bfloat16 too where the device has cooperative matrices for
  * them. */
 #include "private.h"
+#include <gabbro/os.h>
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 typedef struct shape {
@@ -52,18 +52,9 @@ enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* of the CBLAS i
 bool bench_blas_open(bench *b, gb_status *status)
 {
     static const char hint[] = "apt install libopenblas0";
-    b->blas = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!b->blas)
-        return gb_fail(status, GB_USAGE, "--peer openblas", hint, "its library is not installed");
-    *(void **)&b->sgemm = dlsym(b->blas, "cblas_sgemm");
+    *(void **)&b->sgemm = gb_os_function("libopenblas.so.0", "cblas_sgemm");
     return b->sgemm ||
-           gb_fail(status, GB_USAGE, "--peer openblas", hint, "the library has no cblas_sgemm");
-}
-
-void bench_blas_close(bench *b)
-{
-    if (b->blas)
-        dlclose(b->blas);
+           gb_fail(status, GB_USAGE, "--peer openblas", hint, "its library is not installed");
 }
 
 static bool blas_product(const bench *b, const shape *s, bench_times *times, gb_status *status)

@@ -48,7 +48,6 @@ typedef struct bench {
     double load;             /* of the host before the start */
     void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int,
                   float, float *, int); /* of OpenBLAS, or NULL */
-    void *blas;                         /* its library */
     bench_ceiling ceiling;              /* of the device */
     const char *part;                   /* being measured */
     json_t *results;                    /* array of cases */
@@ -113,7 +112,6 @@ bool bench_ceiling_measure(bench *b, gb_status *status);
 /* Sets what a list names; NULL: what suits the device. */
 bool bench_sizes_choose(bench *b, const char *list, gb_status *status);
 bool bench_blas_open(bench *b, gb_status *status);
-void bench_blas_close(bench *b);
 
 /* ---- texts without meaning ---- */
 

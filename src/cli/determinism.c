@@ -3,11 +3,9 @@
 #include "cli.h"
 #include <gabbro/compare.h>
 #include <gabbro/diag.h>
+#include <gabbro/os.h>
 
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* This program again with --folder and --kill-at, until it kills itself. */
 static bool run_killed(const gb_determinism_params *params, const char *folder, uint32_t kill_at,
@@ -28,17 +26,13 @@ static bool run_killed(const gb_determinism_params *params, const char *folder, 
         argv[count++] = "--shaders";
         argv[count++] = params->config->shaders;
     }
-    int ended = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        execv("/proc/self/exe", (char **)argv);
-        _exit(127);
-    }
-    if (child < 0 || waitpid(child, &ended, 0) != child)
+    int code = 0;
+    gb_os_process process;
+    const gb_os_command command = {.words = argv, .output = -1, .errors = -1};
+    if (gb_os_start(&command, &process) != 0 || !gb_os_ended(&process, true, &code))
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "no second process could be started");
-    return (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL) ||
-           gb_fail(status, GB_INTERNAL, NULL, NULL,
-                   "the run that was to be killed ended by itself");
+    return code == GB_OS_KILLED || gb_fail(status, GB_INTERNAL, NULL, NULL,
+                                           "the run that was to be killed ended by itself");
 }
 
 static int show(const gb_determinism_params *params)

@@ -3,6 +3,7 @@
 
 #include <gabbro/base.h>
 #include <gabbro/vk.h>
+#include <gabbro/os.h>
 
 #include <cli_version.h>
 #include <jansson.h>
@@ -81,7 +82,7 @@ static bool use_progress(gb_config *config, int *argc, char **argv, gb_status *s
         return gb_fail(status, GB_USAGE, "--progress", "json or text", "no form \"%.60s\"",
                        config->progress);
     gb_say_set_form(GB_SAY_JSON);
-    return setenv("GABBRO_PROGRESS", "json", 1) == 0 || gb_fail_memory(status, "starting");
+    return gb_os_set_variable("GABBRO_PROGRESS", "json") == 0 || gb_fail_memory(status, "starting");
 }
 
 /* --shaders DIR */

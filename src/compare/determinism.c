@@ -1,5 +1,6 @@
 /* Shows on a small training that a device and driver give the same bits again. */
 #include <gabbro/compare.h>
+#include <gabbro/os.h>
 
 #include "pass.h"
 #include "trial.h"
@@ -265,7 +266,7 @@ static bool killing_sample(void *self, uint32_t step, gb_bucket *shape, gb_statu
 {
     const killing *k = self;
     if (step == k->kill_at)
-        kill(getpid(), SIGKILL);
+        gb_os_kill_this();
     return k->task->sample(k->task->self, step, shape, status);
 }
 

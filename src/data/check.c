@@ -33,7 +33,7 @@ static bool encoded_twice(const unsigned char *text, size_t length)
 
 static bool has_replacement(const char *text, size_t length)
 {
-    return memmem(text, length, "\xef\xbf\xbd", 3) != NULL;
+    return gb_find_bytes(text, length, "\xef\xbf\xbd", 3) != NULL;
 }
 
 static bool has_control(const unsigned char *text, size_t length)

@@ -4,6 +4,7 @@
  */
 #include "data/import.h"
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -197,13 +198,13 @@ bool data_import_unarchive(const char *path, const char *folder, gb_status *stat
 bool data_import_link_files(const char *from, const char *to, gb_status *status)
 {
     gb_import_names list;
-    char *folder = gb_dir_exists(to) ? realpath(from, NULL) : NULL;
+    char *folder = gb_dir_exists(to) ? gb_os_real_path(from) : NULL;
     bool ok = data_import_list(from, &list, status);
     for (size_t i = 0; ok && folder && i < list.count; i++) {
         char *file = gb_path_join(status, folder, list.names[i]);
         char *link = file ? gb_path_join(status, to, list.names[i]) : NULL;
         ok = link != NULL;
-        if (ok && !data_import_is_archive(file) && GB_TRY_CALL(symlink(file, link)) &&
+        if (ok && !data_import_is_archive(file) && GB_TRY_CALL(gb_os_link(file, link)) &&
             errno != EEXIST)
             ok = gb_fail(status, GB_DATA, link, "check the disk", "cannot link: %s",
                          strerror(errno));

@@ -28,7 +28,7 @@ static bool read_splits(slice *s, gb_status *status)
     if (!s->splits || !s->qrels)
         return false;
     char *rest = s->names;
-    for (char *split; (split = strsep(&rest, " "));) {
+    for (char *split; (split = gb_take_field(&rest, " "));) {
         if (!*split)
             continue;
         if (!gb_collection_qrels(s->collection, split, &s->qrels[s->count], status))

@@ -2,6 +2,7 @@
  * its own buffer and the slices are written in order, so the number of threads changes nothing. */
 #include "data/tokens.h"
 #include <gabbro/json.h>
+#include <gabbro/os.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -326,9 +327,8 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
                             const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return data_collection_tokenize_with(collection, tokenizer, vocab, params, out_dir,
-                                         cores > 0 ? (unsigned)cores : 1, status);
+                                         gb_os_processors(), status);
 }
 
 /* ---- reading ---- */

@@ -243,7 +243,7 @@ static bool is_id(const char *field)
 
 static bool add_ids(training_file *file, char *ids, gb_status *status)
 {
-    for (char *id; (id = strsep(&ids, ","));)
+    for (char *id; (id = gb_take_field(&ids, ","));)
         if (*id &&
             !add(&file->example.negatives, (training_passage){.id = id, .score = NAN}, status))
             return false;
@@ -278,7 +278,7 @@ static bool read_line(training_file *file, char *line, gb_status *status)
     char *fields[6];
     int count = 0;
     while (line && count < 6)
-        fields[count++] = strsep(&line, "\t");
+        fields[count++] = gb_take_field(&line, "\t");
     if (count == 2 && is_id(fields[0])) {
         e->query_id = fields[0];
         return add_ids(file, fields[1], status);

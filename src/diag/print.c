@@ -2,12 +2,12 @@
 #include "selftest.h"
 
 #include <gabbro/tape.h>
+#include <gabbro/os.h>
 #include <shader_config.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 /* ---- devices ---- */
 
@@ -19,10 +19,10 @@ bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *ou
     gb_device_params params = gb_ops_device(config, NULL);
     if (!gb_device_list(&params, &caps, &count, status))
         return false;
-    struct utsname system;
-    if (uname(&system) == 0)
-        fprintf(out, "gabbro %s on %s %s %s\n", GABBRO_VERSION, system.sysname, system.release,
-                system.machine);
+    gb_os_facts system;
+    gb_os_facts_read(&system);
+    fprintf(out, "gabbro %s on %s %s %s\n", GABBRO_VERSION, system.system, system.release,
+            system.architecture);
     fprintf(out, "Devices (* is used)\n");
     for (size_t i = 0; i < count; i++)
         fprintf(out, " %c %u  %s (%s), %s%s%s\n", !strcmp(caps[i].uuid, chosen_uuid) ? '*' : ' ',

@@ -1,5 +1,6 @@
 /* Finds out which kernel variants are wrong, and tests every new driver once. */
 #include "selftest.h"
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -116,13 +117,12 @@ static bool pool_open(pool *c, gb_device *device, gb_status *status)
         gb_ops_device(gb_device_config(device), gb_device_get_caps(device)->uuid);
     params.validation = gb_device_validating(device);
     params.quiet = true;
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
     *c = (pool){.devices = {device}, .count = 1};
     c->trials =
         gb_alloc(diag_selftest_case_count() * GB_SELFTEST_COLUMNS, sizeof *c->trials, status);
     if (!c->trials)
         return false;
-    while (c->count < MAX_THREADS && c->count < online) {
+    while (c->count < MAX_THREADS && c->count < gb_os_processors()) {
         gb_status ignored = {0}; /* fewer do it too */
         gb_device *another = gb_device_open(&params, &ignored);
         if (!another)

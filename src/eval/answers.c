@@ -95,7 +95,7 @@ static bool text_words(const char *text, size_t length, gb_text *out, size_t *wo
 static bool add_line(gb_answers *answers, const gb_lines *lines, char *line, gb_names *queries,
                      gb_status *status)
 {
-    char *field = strsep(&line, "\t");
+    char *field = gb_take_field(&line, "\t");
     uint32_t query;
     if (!gb_names_row(queries, field, strlen(field), &query, status))
         return false;
@@ -107,7 +107,7 @@ static bool add_line(gb_answers *answers, const gb_lines *lines, char *line, gb_
     if (!line)
         return gb_lines_fail(lines, status, "lines are \"query-id<TAB>answer<TAB>answer...\"",
                              "query \"%.80s\" has no answer", field);
-    while ((field = strsep(&line, "\t"))) {
+    while ((field = gb_take_field(&line, "\t"))) {
         size_t start = answers->words.length, words;
         if (!text_words(field, strlen(field), &answers->words, &words, status))
             return false;
@@ -162,7 +162,7 @@ static bool holds(const gb_answers *answers, uint32_t place, const gb_text *word
     for (size_t at = answers->starts[place]; at < end;) {
         const char *answer = answers->words.data + at;
         size_t length = strlen(answer);
-        if (memmem(words->data, words->length, answer, length))
+        if (gb_find_bytes(words->data, words->length, answer, length))
             return true;
         at += length + 1;
     }

@@ -256,7 +256,7 @@ static bool fill_queries(differ *d, gb_status *status)
         ok = stored_row(d->stored.queries, p->names->queries, query->query, &query->text, status);
     }
     if (ok)
-        qsort_r(d->queries, d->count, sizeof *d->queries, by_gain, p->names->queries);
+        gb_sort(d->queries, d->count, sizeof *d->queries, by_gain, p->names->queries);
     return ok;
 }
 

@@ -96,7 +96,7 @@ static uint32_t rank_list(evaluator *e, const gb_run_list *list, const gb_qrel *
             (ranked){hit->score, hit->passage, i, grade_of(rows, judged, hit->passage)};
     }
     if (!params->keep_order)
-        qsort_r(e->hits, count, sizeof *e->hits, by_rank, e);
+        gb_sort(e->hits, count, sizeof *e->hits, by_rank, e);
     for (uint32_t i = 1; i < count && i <= TIE_RANKS; i++)
         if (e->hits[i].score == e->hits[i - 1].score) {
             e->out->tied_queries++;

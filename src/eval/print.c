@@ -34,7 +34,7 @@ static bool print_queries(const gb_evaluation *evaluation, const gb_names *names
         column[rows[i]] = (uint32_t)i;
     }
     if (rows && column)
-        qsort_r(rows, count, sizeof *rows, by_query_id, (void *)names);
+        gb_sort(rows, count, sizeof *rows, by_query_id, (void *)names);
     for (size_t i = 0; rows && column && i < count; i++) {
         size_t length;
         const char *id = gb_names_get(names, rows[i], &length);

@@ -12,7 +12,7 @@ static bool mark_labelled(const gb_collection *collection, bool *labelled, gb_st
 {
     char *names = gb_strdup(collection->splits, status), *rest = names;
     bool ok = names != NULL;
-    for (char *name; ok && (name = strsep(&rest, " "));) {
+    for (char *name; ok && (name = gb_take_field(&rest, " "));) {
         gb_split split = {0};
         ok = !*name || open_labelled(collection, name, &split, status);
         for (uint32_t i = 0; ok && i < split.count; i++)
@@ -105,7 +105,7 @@ bool gb_splits_open(const gb_collection *collection, gb_splits *splits, gb_statu
     bool ok = names && splits->items &&
               (!gb_collection_has_split(collection, "train") ||
                gb_split_open(collection, "train", &training, status));
-    for (char *name; ok && (name = strsep(&rest, " "));)
+    for (char *name; ok && (name = gb_take_field(&rest, " "));)
         if (*name && strcmp(name, "train"))
             ok = add_split(collection, name, &training, splits, status);
     gb_split_free(&training);

@@ -33,7 +33,7 @@ static bool read_first_answers(targets *t, gb_status *status)
     t->first = gb_alloc(gb_row_file_count(c->queries), sizeof *t->first, status);
     gb_lines *lines = t->first && path && gb_file_exists(path) ? gb_lines_open(path, status) : NULL;
     while (lines && (got = gb_lines_next_text(lines, &line, &length, status)) == 1) {
-        const char *id = strsep(&line, "\t"), *answer = strsep(&line, "\t");
+        const char *id = gb_take_field(&line, "\t"), *answer = gb_take_field(&line, "\t");
         uint32_t row;
         if (!gb_names_row(t->names.queries, id, strlen(id), &row, status) ||
             (answer && row != GB_MAP_NONE && !t->first[row] &&

@@ -1,7 +1,6 @@
 /* Which rows of tables a store's artifacts are: files TABLE.SCALE.json in its folder "rows". */
 #include "private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,33 +54,19 @@ bool gb_catalog_note(const char *root, const char *table, const char *scale, con
     return ok;
 }
 
-static int is_note(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name), end = strlen(ENDING);
-    return entry->d_name[0] != '.' && length > end && !strcmp(entry->d_name + length - end, ENDING);
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 bool experiment_each_note(const char *root, experiment_note_fn *each, void *self, gb_status *status)
 {
-    struct dirent **entries = NULL;
+    gb_entries entries = {0};
     char *folder = gb_path_join(status, root, FOLDER);
     if (!folder)
         return false;
-    int count = scandir(folder, &entries, is_note, by_name);
-    bool ok = count >= 0 || errno == ENOENT ||
-              gb_fail(status, GB_DATA, folder, NULL, "cannot be read: %s", strerror(errno));
-    for (int i = 0; i < count; i++) {
-        json_t *note = ok ? gb_json_load_in(folder, entries[i]->d_name, 0, NULL) : NULL;
-        ok = ok && (!note || each(self, note, status)); /* a damaged note says nothing */
+    bool ok = !gb_dir_exists(folder) || gb_entries_read(folder, "*" ENDING, &entries, status);
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        json_t *note = gb_json_load_in(folder, entries.names[i], 0, NULL);
+        ok = (!note || each(self, note, status)); /* a damaged note says nothing */
         json_decref(note);
-        free(entries[i]);
     }
-    free(entries);
+    gb_entries_free(&entries);
     free(folder);
     return ok;
 }

@@ -1,17 +1,14 @@
 /* What made an artifact beside its settings: the build, and the machine. */
 #include "private.h"
+#include <gabbro/os.h>
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unicode/uchar.h>
 #include <unicode/uversion.h>
 #include <utf8proc.h>
 #include <vulkan/vulkan.h>
 #include <zlib.h>
-#ifdef __GLIBC__
-#include <gnu/libc-version.h>
-#endif
 
 static json_t *vulkan_version(uint32_t version)
 {
@@ -28,7 +25,7 @@ static json_t *loader_version(void)
                                                               : json_null();
 }
 
-static json_t *libraries(void)
+static json_t *libraries(const gb_os_facts *system)
 {
     UVersionInfo icu, unicode;
     char icu_text[U_MAX_VERSION_STRING_LENGTH], unicode_text[U_MAX_VERSION_STRING_LENGTH];
@@ -39,38 +36,16 @@ static json_t *libraries(void)
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "icu", icu_text, "unicode",
                             unicode_text, "utf8proc", utf8proc_version(), "zlib", zlibVersion(),
                             "jansson", JANSSON_VERSION, "vulkan_loader", loader_version());
-#ifdef __GLIBC__
-    json_object_set_new(all, "libc", json_pack("s+", "glibc ", gnu_get_libc_version()));
-#endif
+    if (*system->libc)
+        json_object_set_new(all, "libc", json_string(system->libc));
     return all;
 }
 
-/* The processor's name as the system gives it, or its architecture. */
-static json_t *processor(const struct utsname *system)
+static json_t *machine(const gb_os_facts *system, const gb_device_caps *caps)
 {
-    json_t *name = NULL;
-    char line[300];
-    FILE *in = fopen("/proc/cpuinfo", "r");
-    while (in && !name && fgets(line, sizeof line, in)) {
-        char *colon = strchr(line, ':');
-        if (!colon || strncmp(line, "model name", 10) != 0)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        name = json_string(colon + 1 + strspn(colon + 1, " \t"));
-    }
-    if (in)
-        fclose(in);
-    return name ? name : json_string(system->machine);
-}
-
-static json_t *machine(const gb_device_caps *caps)
-{
-    struct utsname system;
-    if (uname(&system) != 0)
-        return NULL;
     json_t *all =
-        json_pack("{s:s, s:s, s:s, s:o}", "system", system.sysname, "release", system.release,
-                  "architecture", system.machine, "processor", processor(&system));
+        json_pack("{s:s, s:s, s:s, s:s}", "system", system->system, "release", system->release,
+                  "architecture", system->architecture, "processor", system->processor);
     if (caps) {
         json_t *device = json_pack(
             "{s:s, s:o, s:I, s:I, s:I, s:I}", "uuid", caps->uuid, "vulkan",
@@ -84,6 +59,8 @@ static json_t *machine(const gb_device_caps *caps)
 
 void experiment_note_origin(const gb_config *config, const gb_device_caps *caps, json_t *facts)
 {
+    gb_os_facts system;
+    gb_os_facts_read(&system);
     json_t *built = json_pack("{s:s, s:s, s:o}", "source",
                               config->source ? config->source : "unknown", "compiler",
 #ifdef __clang__
@@ -91,7 +68,7 @@ void experiment_note_origin(const gb_config *config, const gb_device_caps *caps,
 #else
                               "gcc " __VERSION__,
 #endif
-                              "libraries", libraries());
+                              "libraries", libraries(&system));
     json_object_set_new(facts, "built", built);
-    json_object_set_new(facts, "machine", machine(caps));
+    json_object_set_new(facts, "machine", machine(&system, caps));
 }

@@ -1,7 +1,6 @@
 /* Fetches an entry of the manifest, file by file, and records what has been fetched. */
 #include "gabbro/fetch.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,19 +101,17 @@ static bool is_there(const char *folder, const gb_source_file *file, const gb_br
 static bool take_from_folder(const char *from, const char *folder, const gb_source_file *file,
                              gb_seen *seen, bool *taken, gb_status *status)
 {
-    struct dirent **names;
-    int count = scandir(from, &names, NULL, alphasort);
-    if (count < 0)
-        return gb_fail(status, GB_DATA, from, "check the path and its permissions", "cannot read");
+    gb_entries entries;
+    if (!gb_entries_read(from, "*", &entries, status))
+        return false;
     bool ok = true;
-    for (int i = 0; i < count; i++) {
-        char *path = ok && !*taken ? gb_path_join(status, from, names[i]->d_name) : NULL;
+    for (size_t i = 0; i < entries.count; i++) {
+        char *path = ok && !*taken ? gb_path_join(status, from, entries.names[i]) : NULL;
         if (path)
             ok = gb_fetch_import(file, folder, path, seen, taken, status);
         free(path);
-        free(names[i]);
     }
-    free(names);
+    gb_entries_free(&entries);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 /* A file of the manifest: from the network, address by address, or from a local copy. */
 #include "fetch/private.h"
+#include <gabbro/os.h>
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,8 +45,8 @@ static void part_close(gb_part *part)
     struct stat info;
     if (part->stream && part->bytes == 0) {
         if (stat(part->path, &info) == 0 && info.st_size == 0)
-            unlink(part->path);
-        unlink(part->state);
+            gb_os_remove(part->path);
+        gb_os_remove(part->state);
     }
     if (part->stream)
         fclose(part->stream); /* and unlock */
@@ -57,13 +57,12 @@ static void part_close(gb_part *part)
 
 static bool part_lock(gb_part *part, gb_status *status)
 {
-    int fd = GB_TRY_CALL(open(part->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    int fd = GB_TRY_CALL(gb_os_open(part->path, O_RDWR | O_CREAT | O_APPEND));
     if (fd < 0)
         return gb_fail(status, GB_DATA, part->path, "check the path and its permissions",
                        "cannot write: %s", strerror(errno));
-    struct stat held, named; /* whoever held it may have put it into place or removed it */
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &held) != 0 ||
-        stat(part->path, &named) != 0 || held.st_ino != named.st_ino) {
+    /* Whoever held it may have put it into place or removed it. */
+    if (gb_os_lock(fd) != 0 || !gb_os_is_at(fd, part->path)) {
         close(fd);
         return gb_fail(status, GB_BUSY, part->path, "wait for it", "another process fetches it");
     }
@@ -105,10 +104,9 @@ static bool part_open(gb_part *part, const gb_source_file *file, const char *fol
 static bool part_room(const gb_part *part, gb_status *status)
 {
     uint64_t whole = gb_newest_bytes(part->file);
-    struct statvfs room;
-    if (whole <= part->bytes || statvfs(part->path, &room) != 0)
+    uint64_t room_bytes;
+    if (whole <= part->bytes || gb_os_room(part->path, &room_bytes) != 0)
         return true;
-    uint64_t room_bytes = (uint64_t)room.f_bavail * room.f_frsize;
     if (whole - part->bytes <= room_bytes)
         return true;
     return gb_fail(status, GB_DATA, part->path, "free space, or choose another folder with --to",
@@ -179,12 +177,12 @@ static bool part_commit(gb_part *part, const char *folder, gb_status *status)
     bool ok = path != NULL;
     errno = 0;
     if (ok && (GB_TRY_CALL(fflush(part->stream)) != 0 || ferror(part->stream) ||
-               GB_TRY_CALL(fsync(fileno(part->stream))) != 0 ||
-               GB_TRY_CALL(rename(part->path, path)) != 0))
+               GB_TRY_CALL(gb_os_sync(fileno(part->stream))) != 0 ||
+               GB_TRY_CALL(gb_os_rename(part->path, path)) != 0))
         ok = gb_fail(status, GB_DATA, path, "free space and run again", "cannot write: %s",
                      errno ? strerror(errno) : "a write failed");
     if (ok)
-        unlink(part->state);
+        gb_os_remove(part->state);
     free(path);
     return ok;
 }
@@ -257,7 +255,7 @@ bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetc
 static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *bytes,
                       gb_status *status)
 {
-    FILE *in = GB_TRY_OPEN(fopen(from, "rbe"));
+    FILE *in = GB_TRY_OPEN(gb_os_fopen(from, "rb"));
     if (!in)
         return gb_fail(status, GB_DATA, from, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));

@@ -1,5 +1,6 @@
 /* SHA-256 and MD5 of bytes as they stream by: MD5 only because old collections publish it. */
 #include "fetch/private.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -58,7 +59,7 @@ void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length)
 
 bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
 {
-    FILE *file = GB_TRY_OPEN(fopen(path, "rbe"));
+    FILE *file = GB_TRY_OPEN(gb_os_fopen(path, "rb"));
     if (!file)
         return errno == ENOENT ||
                gb_fail(status, GB_DATA, path, "check the path and its permissions",

@@ -1,5 +1,6 @@
 /* One HTTP request for the rest of a file that has been fetched in part. */
 #include "fetch/private.h"
+#include <gabbro/os.h>
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ bool fetch_part_empty(gb_part *part, gb_status *status)
     if (GB_TRY_CALL(ftruncate(fileno(part->stream), 0)) != 0)
         return gb_fail(status, GB_DATA, part->path, "check the disk", "cannot empty: %s",
                        strerror(errno));
-    unlink(part->state);
+    gb_os_remove(part->state);
     part->bytes = 0;
     part->remote = (gb_remote){0};
     return fetch_sums_reset(part->sums, status);

@@ -1,5 +1,6 @@
 /* Writing a model folder: checked, written under a hidden name, renamed into place. */
 #include "folder/internal.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,7 +276,7 @@ static bool fail_place(const char *path, int error, gb_status *status)
 static bool check_place(const char *path, bool replace, gb_status *status)
 {
     struct stat info;
-    if (lstat(path, &info) != 0)
+    if (gb_os_stat_link(path, &info) != 0)
         return true;
     char *config = gb_path_join(status, path, "config.json");
     char *modules = config ? gb_path_join(status, path, "modules.json") : NULL;
@@ -296,7 +297,7 @@ static char *make_draft(const char *path, gb_status *status)
     for (unsigned tries = 0; tries < 1000; tries++) {
         char *draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder,
                                 (long)getpid(), tries);
-        if (!draft || GB_TRY_CALL(mkdir(draft, 0777)) == 0)
+        if (!draft || GB_TRY_CALL(gb_os_make_folder(draft, false)) == 0)
             return draft;
         int error = errno;
         free(draft);
@@ -325,7 +326,7 @@ static bool write_folder(const char *path, const gb_folder_params *params, gb_st
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status)
 {
     /* Behind a link the folder itself is replaced, not the link; no slash at the end. */
-    char *plain = gb_dir_exists(path) ? realpath(path, NULL) : NULL;
+    char *plain = gb_dir_exists(path) ? gb_os_real_path(path) : NULL;
     if (!plain)
         plain = gb_strdup(path, status);
     if (!plain)

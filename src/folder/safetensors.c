@@ -3,12 +3,12 @@
  * and the JSON maps each name to {"dtype", "shape", "data_offsets": [begin, end]}, counted from the
  * end of the JSON. The bytes of the tensors follow each other without hole and fill the file. */
 #include "folder/internal.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ void gb_safetensors_close(gb_safetensors *tensors)
         return;
     for (size_t i = 0; i < tensors->file_count; i++) {
         if (tensors->files[i].bytes)
-            munmap((void *)tensors->files[i].bytes, tensors->files[i].size);
+            gb_os_unmap(tensors->files[i].bytes, tensors->files[i].size);
         free(tensors->files[i].path);
     }
     free(tensors->files);
@@ -85,7 +85,7 @@ const gb_stored *gb_safetensors_find(const gb_safetensors *tensors, const char *
 static bool map_file(mapping *file, gb_status *status)
 {
     struct stat info;
-    int fd = GB_TRY_CALL(open(file->path, O_RDONLY | O_CLOEXEC));
+    int fd = GB_TRY_CALL(gb_os_open(file->path, O_RDONLY));
     if (fd < 0 || fstat(fd, &info) != 0) {
         gb_fail(status, GB_DATA, file->path, "check the path and its permissions",
                 "cannot open: %s", strerror(errno));
@@ -95,10 +95,8 @@ static bool map_file(mapping *file, gb_status *status)
         gb_fail(status, GB_DATA, file->path, damaged,
                 "%lld bytes are too few for a safetensors file", (long long)info.st_size);
     } else {
-        void *bytes = gb_fault(GB_FAULT_FILE)
-                          ? (errno = EIO, MAP_FAILED)
-                          : mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED) {
+        const void *bytes = GB_TRY_OPEN(gb_os_map(fd, (size_t)info.st_size));
+        if (!bytes) {
             gb_fail(status, GB_DATA, file->path, NULL, "cannot map the file: %s", strerror(errno));
         } else {
             file->bytes = bytes;

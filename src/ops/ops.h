@@ -5,8 +5,11 @@
 #include <gabbro/ops.h>
 
 #include <common/push.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/types.h> /* uint, as push.h has it */
+#include <sys/types.h>
+
+typedef uint32_t uint; /* as push.h has it; not every C library has the name */
 
 /* A node with nothing bound. */
 static inline gb_node ops_node_of(const gb_op *op)

@@ -61,7 +61,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
         uint32_t *columns = gb_reference_u(ref, node->out[OUT_COLUMNS]) + (size_t)r * columns_ld;
         for (uint32_t c = 0; c < info->cols; c++)
             order[c] = c;
-        qsort_r(order, info->cols, sizeof *order, before, row);
+        gb_sort(order, info->cols, sizeof *order, before, row);
         for (uint32_t i = 0; i < vi->cols; i++) {
             values[i] = i < info->cols ? row[order[i]] : -INFINITY;
             columns[i] = i < info->cols ? order[i] : GB_NO_ROW;

@@ -2,6 +2,7 @@
 #include "private.h"
 
 #include <gabbro/retrieve.h>
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ static bool run_all(scoring *s, uint32_t done, gb_status *status)
 static bool resume(scoring *s, const char *path, uint32_t *done, gb_status *status)
 {
     uint32_t count = s->filter->counts.before;
-    s->kept = fopen(path, "a+b");
+    s->kept = gb_os_fopen(path, "a+b");
     *done = s->kept ? (uint32_t)fread(s->scores, sizeof *s->scores, count, s->kept) : 0;
     if (*done < count)
         *done -= *done % CHUNK;

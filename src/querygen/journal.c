@@ -1,6 +1,7 @@
 /* A file of lines that are done in any order, each once: what a killed process had finished is
  * there for the next one. */
 #include "gabbro/querygen.h"
+#include "gabbro/os.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,10 +30,10 @@ static bool fail_file(const gb_journal *j, const char *what, gb_status *status)
 /* Take the lines of an earlier process. A last one without its end was being written. */
 static bool read_lines(gb_journal *j, gb_status *status)
 {
-    ssize_t length;
+    int64_t length;
     bool cut = false;
     errno = 0;
-    while ((length = getline(&j->line, &j->space, j->file)) > 0) {
+    while ((length = gb_read_line(j->file, &j->line, &j->space)) > 0) {
         if ((cut = j->line[length - 1] != '\n'))
             break;
         char *end;
@@ -64,7 +65,7 @@ gb_journal *gb_journal_open(const char *path, uint32_t rows, gb_status *status)
     bool ok = j->places != NULL;
     for (uint32_t i = 0; ok && i < rows; i++)
         j->places[i] = NOWHERE;
-    if (ok && !(j->file = GB_TRY_OPEN(fopen(path, "a+"))))
+    if (ok && !(j->file = GB_TRY_OPEN(gb_os_fopen(path, "a+"))))
         ok = fail_file(j, "open", status);
     if (ok && read_lines(j, status))
         return j;
@@ -115,7 +116,7 @@ const char *gb_journal_line(gb_journal *j, uint32_t row, gb_status *status)
         return NULL;
     }
     if (fseeko(j->file, (off_t)j->places[row], SEEK_SET) != 0 ||
-        getline(&j->line, &j->space, j->file) <= 0) {
+        gb_read_line(j->file, &j->line, &j->space) <= 0) {
         fail_file(j, "read", status);
         return NULL;
     }

@@ -1,5 +1,6 @@
 /* What launchers leave in the environment, and being one by starting mpirun. */
 #include "transport.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -70,12 +71,11 @@ bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[],
     char **all = gb_alloc(MOST_WORDS + 4 + arguments, sizeof *all, status);
     char *launcher =
         all ? gb_strdup(given && given[strspn(given, " ")] ? given : by_default, status) : NULL;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (launcher && length <= 0)
-        gb_fail(status, GB_USAGE, "/proc/self/exe", "start the ranks by mpirun -n",
-                "what the ranks are to run is not known: %s", strerror(errno));
-    if (launcher && length > 0) {
-        self[length] = '\0';
+    bool known = gb_os_program(self, sizeof self);
+    if (launcher && !known)
+        gb_fail(status, GB_USAGE, NULL, "start the ranks by mpirun -n",
+                "what the ranks are to run is not known");
+    if (launcher && known) {
         snprintf(ranks, sizeof ranks, "%u", count);
         for (char *word = strtok(launcher, " "); word && words < MOST_WORDS;
              word = strtok(NULL, " "))

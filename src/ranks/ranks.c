@@ -1,5 +1,6 @@
 /* Ranks by their names and numbers, and what they do together; transport.h carries the bytes. */
 #include "transport.h"
+#include <gabbro/os.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ gb_ranks *gb_ranks_join(const gb_config *config, gb_status *status)
         free(ranks);
         return NULL;
     }
-    if (gethostname(ranks->host, sizeof ranks->host - 1))
-        snprintf(ranks->host, sizeof ranks->host, "an unnamed machine");
+    gb_os_facts facts;
+    gb_os_facts_read(&facts);
+    snprintf(ranks->host, sizeof ranks->host, "%.64s",
+             *facts.host ? facts.host : "an unnamed machine");
     gb_ranks_at(ranks, "beginning");
     uint32_t launched = gb_ranks_launched(config);
     if (ranks->place.count != launched) {

@@ -1,6 +1,7 @@
 /* A table with all that its numbers and verdicts follow from, in one folder, for somebody who has
  * neither the store nor a device. */
 #include "site.h"
+#include <gabbro/os.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,7 +165,7 @@ static bool take_line(void *ctx, const gb_lines *lines, const json_t *object, gb
         free(inside);
     } else if (ok && *gb_json_text(line, "evaluation")) {
         char *path =
-            gb_json_text(line, "evaluation")[0] == '/'
+            gb_os_is_absolute(gb_json_text(line, "evaluation"))
                 ? gb_strdup(gb_json_text(line, "evaluation"), status)
                 : gb_path_join(status, b->params->folder, gb_json_text(line, "evaluation"));
         char *name = NULL;

@@ -2,7 +2,6 @@
  * of every seed. */
 #include "private.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

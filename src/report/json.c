@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* NAN has no JSON: null. */
 static json_t *number(double value)
@@ -118,11 +117,8 @@ static json_t *claim_json(const gb_report *report, size_t index)
 
 static json_t *times_json(const gb_report *report)
 {
-    char date[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char date[GB_DATE];
+    gb_date_now(date);
     json_t *times = report->times ? json_deep_copy(report->times) : json_object();
     if (!json_is_object(times)) {
         json_decref(times);

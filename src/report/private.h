@@ -72,7 +72,8 @@ bool report_results_pair(const per_query *a, const per_query *b, double **va, do
                          size_t *count, gb_status *status);
 
 enum { GB_MOST_COLUMNS = 64 };
-/* Whether a pattern "beir-*:nDCG@10" (fnmatch) names a column that is no mean or gain of others. */
+/* Whether a pattern "beir-*:nDCG@10" (gb_matches) names a column that is no mean or gain of others.
+ */
 bool report_column_like(const gb_spec_column *column, const char *pattern);
 /* Columns "gain:COLUMN": how far a row is above the table's first one that is obtained. */
 void report_fill_gains(const gb_report *report, const gb_seed_runs *runs);

@@ -3,7 +3,6 @@
 
 #include <gabbro/stats.h>
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +101,7 @@ static const char *calculated(const gb_spec_column *column, const char *how)
 bool report_column_like(const gb_spec_column *column, const char *pattern)
 {
     return column->obtained[0] && !calculated(column, "mean:") && !calculated(column, "gain:") &&
-           fnmatch(pattern, column->name, 0) == 0;
+           gb_matches(pattern, column->name);
 }
 
 static size_t columns_like(const gb_report *report, const char *pattern, size_t *found)

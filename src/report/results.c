@@ -2,6 +2,7 @@
 #include "private.h"
 
 #include <gabbro/eval.h>
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct reader {
 
 static const char *resolve(reader *read, const char *base, const char *path)
 {
-    if (path[0] == '/')
+    if (gb_os_is_absolute(path))
         return report_copy(read->arena, path, read->status);
     char *joined = gb_path_join(read->status, base, path);
     const char *kept = joined ? report_copy(read->arena, joined, read->status) : NULL;

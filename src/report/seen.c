@@ -3,12 +3,11 @@
 #include "site.h"
 
 #include <gabbro/page.h>
+#include <gabbro/os.h>
 
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- writing one ---- */
 
@@ -34,7 +33,7 @@ static bool gather_line(void *ctx, const gb_lines *lines, const json_t *line, gb
         g->seconds = json_number_value(json_object_get(times, "wall_s"));
     for (int i = 0; i < 2; i++) {
         const char *path = gb_json_text(line, roles[i]);
-        json_t *run = *path == '/' ? gb_artifact_read(path, NULL) : NULL;
+        json_t *run = gb_os_is_absolute(path) ? gb_artifact_read(path, NULL) : NULL;
         json_t *facts = json_object_get(run, "facts");
         double speed =
             json_number_value(json_object_get(json_object_get(run, "times"), "gflops_per_s"));
@@ -82,11 +81,8 @@ static json_t *verdicts_of(const json_t *table)
 
 static json_t *today(void)
 {
-    char date[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char date[GB_DATE];
+    gb_date_now(date);
     return json_string(date);
 }
 
@@ -197,13 +193,11 @@ static void seen_row(const json_t *seen, gb_text *out)
 bool report_site_seen_page(const char *folder, const char *out_dir, bool *written,
                            gb_status *status)
 {
-    char *pattern = folder ? gb_path_join(status, folder, "*.json") : NULL;
     gb_text out = {0};
-    glob_t found = {0};
-    bool ok = !folder || pattern;
-    if (pattern && glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
-        ok = gb_fail_memory(status, "looking for results of others");
-    *written = ok && found.gl_pathc;
+    gb_entries found = {0};
+    bool ok =
+        !folder || !gb_dir_exists(folder) || gb_entries_read(folder, "*.json", &found, status);
+    *written = ok && found.count;
     report_site_begin(&out, "Devices that were seen", "", NULL, "");
     gb_text_printf(
         &out,
@@ -219,8 +213,8 @@ bool report_site_seen_page(const char *folder, const char *out_dir, bool *writte
               "kernels</th><th class=\"left\">are</th><th>checks</th><th>GFLOP/s</th>"
               "<th class=\"left\">table</th><th>minutes</th><th>equal</th><th>within</th>"
               "<th>beyond</th><th class=\"left\">source</th><th>date</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; ok && i < found.gl_pathc; i++) {
-        json_t *seen = gb_json_load(found.gl_pathv[i], 0, status);
+    for (size_t i = 0; ok && i < found.count; i++) {
+        json_t *seen = gb_json_load_in(folder, found.names[i], 0, status);
         ok = seen != NULL;
         if (ok)
             seen_row(seen, &out);
@@ -230,7 +224,6 @@ bool report_site_seen_page(const char *folder, const char *out_dir, bool *writte
     gb_page_end(&out);
     ok = ok && (!*written || gb_text_write_in(&out, out_dir, "devices.html", status));
     gb_text_free(&out);
-    globfree(&found);
-    free(pattern);
+    gb_entries_free(&found);
     return ok;
 }

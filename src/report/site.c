@@ -1,6 +1,7 @@
 /* The static site: reading the result folders, the front page, copies of figures. */
 #include "site.h"
 #include "gabbro/page.h"
+#include "gabbro/os.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -108,7 +109,7 @@ static char *store_root(const char *folder, gb_status *status)
         const char *slash = strrchr(evaluation, '/');
         if (slash && slash > evaluation)
             root =
-                *evaluation == '/'
+                gb_os_is_absolute(evaluation)
                     ? gb_format(status, "%.*s", (int)(slash - evaluation), evaluation)
                     : gb_format(status, "%s/%.*s", folder, (int)(slash - evaluation), evaluation);
         json_decref(one);

@@ -25,8 +25,8 @@ static bool read_header(losses *l, const char *line, gb_status *status)
     char *rest = l->header;
     if (!rest)
         return false;
-    strsep(&rest, "\t");
-    for (char *name; l->columns < MOST_LOSSES && (name = strsep(&rest, "\t"));)
+    gb_take_field(&rest, "\t");
+    for (char *name; l->columns < MOST_LOSSES && (name = gb_take_field(&rest, "\t"));)
         l->names[l->columns++] = name;
     return true;
 }

@@ -3,7 +3,6 @@
 
 #include <gabbro/report.h>
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,17 +134,41 @@ static bool read_recipe(repro_catalog *catalog, const char *path, bool studies, 
 }
 
 /* Of tables without a recipe nothing can be made. */
-static bool has_recipe(const glob_t *found, const char *name)
+static bool has_recipe(const gb_entries *found, const char *name)
 {
     char end[140];
     snprintf(end, sizeof end, "/%.120s.lua", name);
     size_t length = strlen(end);
-    for (size_t i = 0; i < found->gl_pathc; i++) {
-        size_t whole = strlen(found->gl_pathv[i]);
-        if (whole >= length && !strcmp(found->gl_pathv[i] + whole - length, end))
+    for (size_t i = 0; i < found->count; i++) {
+        size_t whole = strlen(found->names[i]);
+        if (whole >= length && !strcmp(found->names[i] + whole - length, end))
             return true;
     }
     return false;
+}
+
+/* Paths of the recipes below a folder: PAPER/TABLE.lua. */
+static bool find_recipes(const char *folder, gb_entries *found, gb_status *status)
+{
+    gb_entries papers = {0}, tables = {0};
+    bool ok = !gb_dir_exists(folder) || gb_entries_read(folder, "*", &papers, status);
+    for (size_t i = 0; ok && i < papers.count; i++) {
+        char *paper = gb_path_join(status, folder, papers.names[i]);
+        ok = paper && (!gb_dir_exists(paper) || gb_entries_read(paper, "*.lua", &tables, status));
+        for (size_t j = 0; ok && j < tables.count; j++) {
+            char *path = gb_path_join(status, paper, tables.names[j]);
+            ok = path && gb_grow(&found->names, &found->capacity, found->count + 1,
+                                 sizeof *found->names, status);
+            if (ok)
+                found->names[found->count++] = path;
+            else
+                free(path);
+        }
+        gb_entries_free(&tables);
+        free(paper);
+    }
+    gb_entries_free(&papers);
+    return ok;
 }
 
 bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, const char *paper,
@@ -159,19 +182,17 @@ bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, const ch
         return gb_fail(status, GB_DATA, "reproduce/sets.lua", "install gabbro again",
                        "the recipes that came with the program are missing");
     *strrchr(shared, '/') = '\0';
-    char *pattern = paper ? gb_format(status, "%s/reproduce/*/*.lua", paper)
-                          : gb_format(status, "%s/*/*.lua", shared);
-    glob_t found = {0};
-    bool ok = pattern && read_published(catalog, tables_dir, status);
-    if (ok && glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
-        ok = gb_fail_memory(status, "looking for recipes");
+    char *folder = paper ? gb_path_join(status, paper, "reproduce") : gb_strdup(shared, status);
+    gb_entries found = {0};
+    bool ok = folder && read_published(catalog, tables_dir, status) &&
+              find_recipes(folder, &found, status);
     for (size_t i = 0; ok && i < catalog->count; i++)
         catalog->entries[i].ready =
             catalog->entries[i].ready && has_recipe(&found, catalog->entries[i].name);
-    for (size_t i = 0; ok && i < 2 * found.gl_pathc; i++)
-        ok = read_recipe(catalog, found.gl_pathv[i % found.gl_pathc], i >= found.gl_pathc, status);
-    globfree(&found);
-    free(pattern);
+    for (size_t i = 0; ok && i < 2 * found.count; i++)
+        ok = read_recipe(catalog, found.names[i % found.count], i >= found.count, status);
+    gb_entries_free(&found);
+    free(folder);
     free(shared);
     return ok;
 }

@@ -1,7 +1,6 @@
 /* Commands as nodes of a graph, and what a table needs of them. */
 #include "graph.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +128,7 @@ static bool fits(const char *patterns, const char *name)
     for (const char *at = patterns; *at; at += *at == '|') {
         size_t length = strcspn(at, "|");
         snprintf(one, sizeof one, "%.*s", (int)length, at);
-        if (!fnmatch(one, name, 0))
+        if (gb_matches(one, name))
             return true;
         at += length;
     }
@@ -164,7 +163,7 @@ static bool check_patterns(const repro_table *table, const char *rows, gb_status
         bool found = false;
         snprintf(one, sizeof one, "%.*s", (int)length, at);
         for (size_t i = 0; !found && i < table->result_count; i++)
-            found = table->results[i].row && !fnmatch(one, table->results[i].row, 0);
+            found = table->results[i].row && gb_matches(one, table->results[i].row);
         if (!found) {
             gb_text names = {0};
             list_rows(table, &names);

@@ -1,5 +1,6 @@
 /* What a process of reproduce does if mpirun started several of them. */
 #include "session.h"
+#include <gabbro/os.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static bool forget_launcher(gb_status *status)
             of_launcher(environ[i]) ? gb_format(status, "%.*s", (int)length, environ[i]) : NULL;
         if (of_launcher(environ[i]) && !name)
             return false;
-        if (name && unsetenv(name) == 0)
+        if (name && gb_os_set_variable(name, NULL) == 0)
             i = 0; /* the others have moved */
         else
             i++;

@@ -5,6 +5,7 @@
 #include <gabbro/eval.h>
 #include <gabbro/page.h>
 #include <gabbro/report.h>
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void judge(const repro_work *work, const repro_making *making, gb_text *h
         gb_report_content(report, html);
     gb_report_free(report);
     if (path)
-        unlink(path);
+        gb_os_remove(path);
     free(path);
 }
 
@@ -172,7 +173,7 @@ static void losses_so_far(const gb_text *said, gb_text *out)
     for (size_t at = 0; at < said->length;) {
         const char *line = said->data + at, *end = memchr(line, '\n', said->length - at);
         size_t length = end ? (size_t)(end - line) : said->length - at;
-        const char *loss = end ? memmem(line, length, word, sizeof word - 1) : NULL;
+        const char *loss = end ? gb_find_bytes(line, length, word, sizeof word - 1) : NULL;
         if (loss && gb_grow(&losses, &capacity, count + 1, sizeof *losses, NULL))
             losses[count++] = strtod(loss + sizeof word - 1, NULL);
         at += length + 1;
@@ -296,11 +297,11 @@ static void write_page(const repro_page *page, const gb_text *html)
 {
     char *path = gb_path_join(NULL, page->folder, GB_PAGE_PROGRESS);
     char *draft = gb_path_join(NULL, page->folder, "." GB_PAGE_PROGRESS ".draft");
-    FILE *file = path && draft && !html->failed ? fopen(draft, "we") : NULL;
+    FILE *file = path && draft && !html->failed ? gb_os_fopen(draft, "w") : NULL;
     bool ok = file && fwrite(html->data, 1, html->length, file) == html->length;
     ok = (!file || fclose(file) == 0) && ok;
-    if (file && (!ok || rename(draft, path) != 0))
-        unlink(draft);
+    if (file && (!ok || gb_os_rename(draft, path) != 0))
+        gb_os_remove(draft);
     free(path);
     free(draft);
 }

@@ -1,14 +1,10 @@
 /* Starting and watching processes. */
 #include "process.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATIENCE_S = 60 }; /* of a process that was asked to stop */
@@ -17,29 +13,10 @@ enum { STATUS_MS = 10, WATCH_MS = 200 };
 
 /* ---- starting ---- */
 
-/* In the child: becomes the program. */
-static void become(const repro_command *command, char *const *argv, int output, int errors,
-                   pid_t parent)
-{
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(GB_INTERRUPTED);
-    signal(SIGPIPE, SIG_DFL);
-    if (output >= 0)
-        dup2(output, STDOUT_FILENO);
-    if (errors >= 0)
-        dup2(errors, STDERR_FILENO);
-    for (const char *const *at = command->environment; at && *at; at++)
-        putenv((char *)*at);
-    execv(command->program ? command->program : "/proc/self/exe", argv);
-    dprintf(STDERR_FILENO, "gabbro: %s: cannot be run: %s\n", argv[0], strerror(errno));
-    _exit(GB_USAGE);
-}
-
 static bool open_pipe(bool wanted, int ends[2], gb_status *status)
 {
     ends[0] = ends[1] = -1;
-    return !wanted || GB_TRY_CALL(pipe2(ends, O_CLOEXEC)) == 0 ||
+    return !wanted || GB_TRY_CALL(gb_os_pipe(ends)) == 0 ||
            gb_fail(status, GB_DATA, NULL, "raise the limit of open files (ulimit -n)",
                    "no pipe can be made: %s", strerror(errno));
 }
@@ -61,17 +38,19 @@ bool repro_process_start(repro_process *process, const repro_command *command, g
     const char **argv = gb_alloc(count + 2, sizeof *argv, status);
     bool ok = argv && open_pipe(command->catch_output, output, status) &&
               open_pipe(command->catch_errors, errors, status);
-    pid_t parent = getpid();
     if (ok) {
         argv[0] = command->program ? command->program : "gabbro";
         memcpy(argv + 1, command->words, count * sizeof *argv);
         fflush(stdout);
-        process->pid = GB_TRY_CALL(fork());
-        if (process->pid == 0)
-            become(command, (char *const *)argv, output[1], errors[1], parent);
-        if (process->pid < 0)
-            ok = gb_fail(status, GB_DATA, NULL, "run fewer processes at once (--jobs)",
-                         "no process can be started: %s", strerror(errno));
+        const gb_os_command started = {.program = command->program,
+                                       .words = argv,
+                                       .environment = command->environment,
+                                       .output = output[1],
+                                       .errors = errors[1]};
+        if (GB_TRY_CALL(gb_os_start(&started, &process->process)) != 0)
+            ok = gb_fail(status, errno == EAGAIN || errno == EIO ? GB_DATA : GB_USAGE, argv[0],
+                         errno == EAGAIN ? "run fewer processes at once (--jobs)" : NULL,
+                         "cannot be run: %s", strerror(errno));
     }
     close_end(&output[1]);
     close_end(&errors[1]);
@@ -79,7 +58,6 @@ bool repro_process_start(repro_process *process, const repro_command *command, g
         process->output = output[0];
         process->errors = errors[0];
     } else {
-        process->pid = 0;
         process->ended = true;
         close_end(&output[0]);
         close_end(&errors[0]);
@@ -90,8 +68,8 @@ bool repro_process_start(repro_process *process, const repro_command *command, g
 
 void repro_process_stop(const repro_process *process)
 {
-    if (process->pid > 0 && !process->ended)
-        kill(process->pid, SIGTERM);
+    if (process->process.id && !process->ended)
+        gb_os_stop(&process->process);
 }
 
 void repro_process_free(repro_process *process)
@@ -137,27 +115,24 @@ void repro_process_print_said(const gb_text *said)
 static void take(int *pipe_end, gb_text *text, bool all)
 {
     char bytes[4096];
-    do {
-        struct pollfd ready = {.fd = *pipe_end, .events = POLLIN};
-        if (*pipe_end < 0 || poll(&ready, 1, 0) <= 0)
-            return;
-        ssize_t got = read(*pipe_end, bytes, sizeof bytes);
+    while (*pipe_end >= 0) {
+        int64_t got = gb_os_read_now(*pipe_end, bytes, sizeof bytes);
         if (got > 0)
             gb_text_append(text, bytes, (size_t)got);
-        else if (got == 0 || errno != EINTR)
+        else if (got == 0 || (errno != EINTR && errno != EAGAIN))
             close_end(pipe_end);
-    } while (all);
+        if (!all || (got < 0 && errno == EAGAIN))
+            return;
+    }
 }
 
 /* Whether it has ended; what it wrote last is taken then. */
 static bool look(repro_process *process)
 {
-    int how;
     take(&process->output, &process->printed, false);
     take(&process->errors, &process->said, false);
-    if (process->ended || waitpid(process->pid, &how, WNOHANG) != process->pid)
+    if (process->ended || !gb_os_ended(&process->process, false, &process->code))
         return process->ended;
-    process->code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
     process->ended = true;
     take(&process->output, &process->printed, true);
     take(&process->errors, &process->said, true);
@@ -167,24 +142,24 @@ static bool look(repro_process *process)
 void repro_process_watch(repro_process *const *processes, size_t count, int max_ms)
 {
     enum { MAX_PROCESSES = 256 };
-    struct pollfd ends[2 * MAX_PROCESSES];
+    int pipes[2 * MAX_PROCESSES];
     double until = gb_now_s() + max_ms / 1000.;
     bool ended = false;
     if (count > MAX_PROCESSES)
         count = MAX_PROCESSES;
     while (!ended && !gb_interrupted() && gb_now_s() < until) {
-        nfds_t open = 0;
+        size_t open = 0;
         int wait_ms = max_ms < WATCH_MS ? max_ms : WATCH_MS;
         for (size_t i = 0; i < count; i++) {
-            nfds_t before = open;
+            size_t before = open;
             if (processes[i]->output >= 0)
-                ends[open++] = (struct pollfd){.fd = processes[i]->output, .events = POLLIN};
+                pipes[open++] = processes[i]->output;
             if (processes[i]->errors >= 0)
-                ends[open++] = (struct pollfd){.fd = processes[i]->errors, .events = POLLIN};
+                pipes[open++] = processes[i]->errors;
             if (open == before && wait_ms > STATUS_MS)
                 wait_ms = STATUS_MS;
         }
-        poll(ends, open, wait_ms);
+        gb_os_wait(pipes, open, wait_ms);
         for (size_t i = 0; i < count; i++)
             ended = look(processes[i]) || ended;
     }
@@ -197,12 +172,12 @@ void repro_process_wait_all(repro_process *const *processes, size_t count)
     for (bool left = true; left;) {
         left = false;
         for (size_t i = 0; i < count; i++)
-            left = (processes[i]->pid > 0 && !look(processes[i])) || left;
+            left = (processes[i]->process.id && !look(processes[i])) || left;
         if (left)
-            poll(NULL, 0, STATUS_MS);
+            gb_os_wait(NULL, 0, STATUS_MS);
         for (size_t i = 0; left && !killed && gb_now_s() - begun > PATIENCE_S && i < count; i++)
-            if (processes[i]->pid > 0 && !processes[i]->ended)
-                kill(processes[i]->pid, SIGKILL);
+            if (processes[i]->process.id && !processes[i]->ended)
+                gb_os_kill(&processes[i]->process);
         killed = gb_now_s() - begun > PATIENCE_S;
     }
 }

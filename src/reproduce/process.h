@@ -3,8 +3,7 @@
 #define GABBRO_REPRODUCE_PROCESS_H
 
 #include <gabbro/base.h>
-
-#include <sys/types.h>
+#include <gabbro/os.h>
 
 /* What is started. */
 typedef struct repro_command {
@@ -17,13 +16,13 @@ typedef struct repro_command {
 } repro_command;
 
 typedef struct repro_process {
-    pid_t pid;       /* 0: none */
-    int output;      /* pipe from its stdout, -1: none */
-    int errors;      /* and from its stderr */
-    gb_text printed; /* so far */
-    gb_text said;    /* so far */
-    bool ended;      /* nothing more will come */
-    int code;        /* exit code, or 128 and the signal that ended it */
+    gb_os_process process; /* its id 0: none */
+    int output;            /* pipe from its stdout, -1: none */
+    int errors;            /* and from its stderr */
+    gb_text printed;       /* so far */
+    gb_text said;          /* so far */
+    bool ended;            /* nothing more will come */
+    int code;              /* exit code, or 128 and the signal that ended it */
 } repro_process;
 /* Starts it; it is asked to stop (SIGTERM) when this process dies. Free with repro_process_free. */
 bool repro_process_start(repro_process *process, const repro_command *command, gb_status *status);

@@ -5,8 +5,8 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/report.h>
+#include <gabbro/os.h>
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ const char *repro_session_keep(repro_session *session, gb_status *status, const 
 
 static const char *absolute(repro_session *session, const char *path, gb_status *status)
 {
-    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    char *here = gb_os_is_absolute(path) ? NULL : getcwd(NULL, 0);
     const char *whole = here ? repro_session_keep(session, status, "%s/%s", here, path)
                              : repro_session_keep(session, status, "%s", path);
     free(here);
@@ -130,17 +130,19 @@ static bool each_scale(bool (*each)(void *context, const char *path, gb_status *
                        void *context, gb_status *status)
 {
     char *shared = gb_installed_file("reproduce/sets.lua"); /* the catalog has found it */
-    char *pattern = NULL;
-    glob_t found = {0};
+    char *scales = NULL;
+    gb_entries found = {0};
     if (shared)
         *strrchr(shared, '/') = '\0';
-    bool ok = shared && (pattern = gb_format(status, "%s/scales/*", shared)) != NULL;
-    if (ok)
-        glob(pattern, 0, NULL, &found);
-    for (size_t i = 0; ok && i < found.gl_pathc; i++)
-        ok = each(context, found.gl_pathv[i], status);
-    globfree(&found);
-    free(pattern);
+    bool ok = shared && (scales = gb_path_join(status, shared, "scales")) &&
+              (!gb_dir_exists(scales) || gb_entries_read(scales, "*", &found, status));
+    for (size_t i = 0; ok && i < found.count; i++) {
+        char *path = gb_path_join(status, scales, found.names[i]);
+        ok = path && each(context, path, status);
+        free(path);
+    }
+    gb_entries_free(&found);
+    free(scales);
     free(shared);
     return ok;
 }
@@ -491,8 +493,7 @@ bool repro_session_choose_jobs(repro_session *session, gb_status *status)
 {
     enum { MAX_AUTOMATIC = 8 }; /* at a gigabyte each */
     const gb_reproduce_params *params = session->params;
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t cores = online > 0 ? (uint32_t)online : 1;
+    uint32_t cores = gb_os_processors();
     bool ranked = params->ranks || params->devices || params->simulate_ranks;
     session->jobs = params->jobs;
     if (params->profile || (!params->jobs && ranked))

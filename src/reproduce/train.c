@@ -2,6 +2,7 @@
 #include "train.h"
 
 #include <gabbro/artifact.h>
+#include <gabbro/os.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static bool take_model(repro_session *session, gb_status *status)
         return true;
     char *found = gb_find_model(session->params->config, name, status);
     char *folder = found ? gb_find_model_folder(found, status) : NULL;
-    char *whole = folder ? realpath(folder, NULL) : NULL;
+    char *whole = folder ? gb_os_real_path(folder) : NULL;
     bool ok = folder && (whole || gb_fail_memory(status, "finding the model"));
     session->recipe.init = ok ? repro_session_keep(session, status, "%s", whole) : NULL;
     ok = session->recipe.init && take_prompts(session, whole, status) &&
@@ -111,7 +112,7 @@ static bool take_collection(repro_session *session, gb_status *status)
                        "write a line: collection = DIR (see gabbro train --example)",
                        "the setting collection must be given");
     char *found = gb_find_collection(session->params->config, name, status);
-    char *whole = found ? realpath(found, NULL) : NULL;
+    char *whole = found ? gb_os_real_path(found) : NULL;
     bool ok = found && (whole || gb_fail(status, GB_USAGE, name, NULL, "cannot be read"));
     session->recipe.collection = ok ? repro_session_keep(session, status, "%s", whole) : NULL;
     free(whole);

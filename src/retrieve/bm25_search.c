@@ -1,5 +1,6 @@
 /* BM25: searching a finished index, term at a time, with one or many threads. */
 #include "bm25.h"
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -188,10 +189,8 @@ bool gb_bm25_run(const gb_bm25 *index, const gb_bm25_queries *queries, gb_run *r
                  gb_status *status)
 {
     uint32_t threads = queries->threads, k = queries->depth;
-    if (threads == 0) {
-        long online = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = online > 0 ? (uint32_t)online : 1;
-    }
+    if (threads == 0)
+        threads = gb_os_processors();
     if (k > index->text_count)
         k = index->text_count;
     size_t size = queries->count < BATCH ? queries->count : BATCH;

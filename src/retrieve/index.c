@@ -3,6 +3,7 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/store.h>
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +39,7 @@ static bool find_stored(const char *given, char **found, gb_status *status)
 static char *name_stored(const gb_maker *maker, const char *given, const char *stored,
                          gb_status *status)
 {
-    char identity[GB_IDENTITY], whole[PATH_MAX];
+    char identity[GB_IDENTITY];
     if (!gb_identity(given, identity, status))
         return NULL;
     char *beside = gb_path_join(status, gb_store_root(maker->store), identity);
@@ -46,10 +47,10 @@ static char *name_stored(const gb_maker *maker, const char *given, const char *s
     free(beside);
     if (ours)
         return gb_format(status, "../%s/collection", identity);
-    if (realpath(stored, whole))
-        return gb_strdup(whole, status);
-    gb_fail(status, GB_DATA, stored, NULL, "cannot follow the path: %s", strerror(errno));
-    return NULL;
+    char *whole = gb_os_real_path(stored);
+    if (!whole)
+        gb_fail(status, GB_DATA, stored, NULL, "cannot follow the path: %s", strerror(errno));
+    return whole;
 }
 
 /* Imports into the index, unless a killed command did. */
@@ -214,7 +215,8 @@ static bool open_collection(gb_index *index, const char *folder, gb_status *stat
     if (ok && !named)
         ok = gb_fail(status, GB_DATA, description, NULL, "it does not name its collection");
     ok = ok &&
-         (path = *named == '/' ? gb_strdup(named, status) : gb_path_join(status, folder, named)) &&
+         (path = gb_os_is_absolute(named) ? gb_strdup(named, status)
+                                          : gb_path_join(status, folder, named)) &&
          (index->collection = gb_collection_open(path, status));
     if (ok && index->collection->passages != index->vectors.vectors.rows)
         ok = gb_fail(status, GB_DATA, path, "make the index again",

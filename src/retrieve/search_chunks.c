@@ -3,6 +3,7 @@
 #include "search.h"
 
 #include <gabbro/ops.h>
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static uint32_t read_found(const char *resume, size_t cells, uint32_t total, con
 {
     char start[sizeof magic];
     uint64_t head[2] = {0};
-    FILE *file = fopen(resume, "rbe");
+    FILE *file = gb_os_fopen(resume, "rb");
     if (!file)
         return 0;
     bool ok = fread(start, 1, sizeof start, file) == sizeof start &&

@@ -1,5 +1,6 @@
 /* A file of sparse vectors that grows while texts are encoded, and goes on after a kill. */
 #include "sparse.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static bool take(void *ctx, uint32_t text, const sparse_term *terms, uint32_t co
 static bool note(const sparse_file *f, gb_status *status)
 {
     char text[48];
-    if (fflush(f->stream) || GB_TRY_CALL(fdatasync(fileno(f->stream))))
+    if (fflush(f->stream) || GB_TRY_CALL(gb_os_sync(fileno(f->stream))))
         return cannot_write(f, status);
     int length =
         snprintf(text, sizeof text, "%u %llu\n", f->done, (unsigned long long)ftello(f->stream));
@@ -110,7 +111,7 @@ bool retrieve_sparse_file_write(const gb_vector_file *file, const gb_encode_rows
                                 uint32_t vocab_size, sparse_source *source, gb_status *status)
 {
     sparse_file f = {.names = file};
-    int fd = GB_TRY_CALL(open(file->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    int fd = GB_TRY_CALL(gb_os_open(file->path, O_RDWR | O_CREAT));
     f.stream = fd < 0 ? NULL : fdopen(fd, "r+b");
     if (!f.stream) {
         if (fd >= 0)
@@ -137,7 +138,7 @@ bool retrieve_sparse_reader_open(sparse_reader *r, const char *path, uint32_t vo
 {
     file_header header;
     *r = (sparse_reader){.path = path, .vocab_size = vocab_size};
-    r->stream = GB_TRY_OPEN(fopen(path, "rb"));
+    r->stream = GB_TRY_OPEN(gb_os_fopen(path, "rb"));
     if (!r->stream)
         return gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
     if (fread(&header, sizeof header, 1, r->stream) != 1 ||

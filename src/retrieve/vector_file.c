@@ -1,5 +1,6 @@
 /* A file of vectors that grows while texts are encoded, and goes on after a kill. */
 #include "private.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +40,8 @@ static bool write_at(const vector_file *f, uint64_t offset, const void *bytes, s
                      gb_status *status)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t put = GB_TRY_CALL(
-            pwrite(f->fd, (const char *)bytes + done, size - done, (off_t)(offset + done)));
+        int64_t put = GB_TRY_CALL(
+            gb_os_write_at(f->fd, (const char *)bytes + done, size - done, offset + done));
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
@@ -81,11 +82,11 @@ static bool note(const part_files *p, uint32_t count, gb_status *status)
 {
     char text[16];
     int length = snprintf(text, sizeof text, "%u\n", count);
-    if (GB_TRY_CALL(fdatasync(p->vectors.fd)))
+    if (GB_TRY_CALL(gb_os_sync(p->vectors.fd)))
         return cannot_write(p->vectors.path, status);
-    if (p->whole.fd >= 0 && GB_TRY_CALL(fdatasync(p->whole.fd)))
+    if (p->whole.fd >= 0 && GB_TRY_CALL(gb_os_sync(p->whole.fd)))
         return cannot_write(p->whole.path, status);
-    if (p->scales.fd >= 0 && GB_TRY_CALL(fdatasync(p->scales.fd)))
+    if (p->scales.fd >= 0 && GB_TRY_CALL(gb_os_sync(p->scales.fd)))
         return cannot_write(p->scales.path, status);
     return gb_write_file(p->part->file->journal, text, (size_t)length, status);
 }
@@ -180,7 +181,7 @@ static bool open_file(vector_file *f, const char header[GB_NPY_HEADER], uint64_t
                       gb_status *status)
 {
     f->row_bytes = row_bytes;
-    f->fd = GB_TRY_CALL(open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    f->fd = GB_TRY_CALL(gb_os_open(f->path, O_RDWR | O_CREAT));
     if (f->fd < 0)
         return gb_fail(status, GB_DATA, f->path, NULL, "cannot open: %s", strerror(errno));
     return write_at(f, 0, header, GB_NPY_HEADER, status);

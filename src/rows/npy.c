@@ -3,6 +3,7 @@
  * "IxFI", int32 width, int64 rows, two int64 that mean nothing, a byte, int32 metric, uint64
  * numbers. All little endian. */
 #include <gabbro/rows.h>
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,8 +109,8 @@ static bool damaged(const npy_file *file, gb_status *status, const char *what)
 static bool read_at(const npy_file *file, uint64_t offset, void *to, size_t size, gb_status *status)
 {
     for (size_t have = 0; have < size;) {
-        ssize_t got =
-            GB_TRY_CALL(pread(file->fd, (char *)to + have, size - have, (off_t)(offset + have)));
+        int64_t got =
+            GB_TRY_CALL(gb_os_read_at(file->fd, (char *)to + have, size - have, offset + have));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -167,7 +168,8 @@ static bool read_scales(npy_file *file, gb_status *status)
         ok && size > 10 && !memcmp(bytes, wanted, 8) ? 10u + (unsigned char)bytes[8] : 0;
     char shape[48];
     snprintf(shape, sizeof shape, "'<f4', 'fortran_order': False, 'shape': (%u,)", file->rows);
-    if (ok && (!header || size != header + length || !memmem(bytes, header, shape, strlen(shape))))
+    if (ok &&
+        (!header || size != header + length || !gb_find_bytes(bytes, header, shape, strlen(shape))))
         ok = gb_fail(status, GB_DATA, path, "numpy.save of a float32 array [rows]",
                      "int8 vectors need a factor for each of their %u rows", file->rows);
     ok = ok && (file->scales = gb_alloc(file->rows, sizeof *file->scales, status));
@@ -211,7 +213,7 @@ static bool open_file(npy_file *file, gb_status *status)
 {
     unsigned char start[PREFIX + 4];
     struct stat info;
-    file->fd = GB_TRY_CALL(open(file->path, O_RDONLY | O_CLOEXEC));
+    file->fd = GB_TRY_CALL(gb_os_open(file->path, O_RDONLY));
     if (file->fd < 0 || fstat(file->fd, &info))
         return gb_fail(status, GB_DATA, file->path, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));

@@ -1,12 +1,12 @@
 /* Row files: memory-mapped arrays of byte strings. The writer first writes the bytes to an unlinked
  * file beside its target, because the offsets precede them and their number is known last. */
 #include <gabbro/rows.h>
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ static const char table_magic[8] = {'G', 'A', 'B', 'T', 'A', 'B', 'L', 'E'};
 static const char file_hint[] = "make it again: it was cut off, changed or is another kind of file";
 
 struct gb_row_file {
-    void *map;               /* the whole file */
+    const void *map;         /* the whole file */
     size_t map_bytes;        /* its size */
     const uint64_t *offsets; /* [count + 1], bytes from the start of data */
     const char *data;        /* first byte of row 0 */
@@ -77,7 +77,7 @@ gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_statu
     if (!file)
         return NULL;
     struct stat info;
-    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
+    int fd = GB_TRY_CALL(gb_os_open(path, O_RDONLY));
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         gb_fail(status, GB_DATA, path, "check the path", "cannot open row file: %s",
                 fd < 0 ? strerror(errno) : "not a regular file");
@@ -88,12 +88,11 @@ gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_statu
     }
     file->map_bytes = (size_t)info.st_size;
     if (file->map_bytes)
-        file->map = gb_fault(GB_FAULT_FILE)
-                        ? (errno = EIO, MAP_FAILED)
-                        : mmap(NULL, file->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
+        file->map = GB_TRY_OPEN(gb_os_map(fd, file->map_bytes));
+    int error = errno;
     close(fd);
-    if (file->map == MAP_FAILED) {
-        gb_fail(status, GB_DATA, path, NULL, "cannot map row file: %s", strerror(errno));
+    if (file->map_bytes && !file->map) {
+        gb_fail(status, GB_DATA, path, NULL, "cannot map row file: %s", strerror(error));
         free(file);
         return NULL;
     }
@@ -118,7 +117,7 @@ void gb_row_file_close(gb_row_file *file)
     if (!file)
         return;
     if (file->map)
-        munmap(file->map, file->map_bytes);
+        gb_os_unmap(file->map, file->map_bytes);
     free(file);
 }
 
@@ -166,18 +165,13 @@ gb_row_writer *gb_row_writer_open(const char *path, uint32_t element_bytes, gb_s
         return NULL;
     writer->element_bytes = element_bytes;
     writer->path = gb_strdup(path, status);
-    char *spool = gb_format(status, "%s.spool-XXXXXX", path);
-    if (!writer->path || !spool ||
+    if (!writer->path ||
         !gb_grow(&writer->offsets, &writer->capacity, 1024, sizeof *writer->offsets, status)) {
-        free(spool);
         gb_row_writer_abandon(writer);
         return NULL;
     }
     writer->offsets[0] = 0;
-    int fd = GB_TRY_CALL(mkstemp(spool));
-    if (fd >= 0)
-        unlink(spool);
-    free(spool);
+    int fd = GB_TRY_CALL(gb_os_open_nameless(path));
     writer->spool = fd < 0 ? NULL : fdopen(fd, "w+b");
     if (!writer->spool) {
         gb_fail(status, GB_DATA, path, "check that the folder exists and may be written",

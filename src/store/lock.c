@@ -1,23 +1,14 @@
 /* Locks, so that only one process at a time makes an artifact. */
 #include "store.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const long POLL_NS = 50 * 1000 * 1000;
-
-/* The last holder removes the file, so a lock on a file that is no longer at its path is void. */
-static bool still_there(const char *path, int fd)
-{
-    struct stat held, named;
-    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
-}
 
 static bool fail_lock(const char *path, int error, gb_status *status)
 {
@@ -35,12 +26,12 @@ int store_lock_take(const char *path, bool wait, bool *waited, gb_status *status
 {
     *waited = false;
     for (;;) {
-        int fd = GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+        int fd = GB_TRY_CALL(gb_os_open(path, O_RDWR | O_CREAT));
         if (fd < 0) {
             fail_lock(path, errno, status);
             return -1;
         }
-        while (GB_TRY_CALL(flock(fd, LOCK_EX | LOCK_NB)) != 0) {
+        while (GB_TRY_CALL(gb_os_lock(fd)) != 0) {
             int error = errno;
             if (error == EWOULDBLOCK && wait && !gb_interrupted()) {
                 if (!*waited)
@@ -57,7 +48,8 @@ int store_lock_take(const char *path, bool wait, bool *waited, gb_status *status
                 fail_lock(path, error, status);
             return -1;
         }
-        if (still_there(path, fd))
+        /* The last holder removes the file: a lock on one that is no longer there is void. */
+        if (gb_os_is_at(fd, path))
             return fd;
         close(fd);
     }
@@ -65,6 +57,6 @@ int store_lock_take(const char *path, bool wait, bool *waited, gb_status *status
 
 void store_lock_drop(const char *path, int fd)
 {
-    unlink(path); /* while it is held, see still_there */
+    gb_os_remove(path); /* while it is held, see store_lock_take */
     close(fd);
 }

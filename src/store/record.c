@@ -1,5 +1,6 @@
 /* Descriptions, keys, the list of outputs and run.json. */
 #include "store.h"
+#include <gabbro/os.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -86,7 +87,7 @@ static bool walk_entry(const char *top, const char *relative, int depth, walk_fn
     char *path = gb_path_join(status, top, relative);
     struct stat info;
     bool ok = path != NULL;
-    if (ok && lstat(path, &info) != 0)
+    if (ok && gb_os_stat_link(path, &info) != 0)
         ok = gb_fail(status, GB_DATA, path, NULL, "cannot read: %s", strerror(errno));
     else if (ok && S_ISDIR(info.st_mode))
         ok = walk(top, relative, depth + 1, each, ctx, status);
@@ -127,21 +128,12 @@ static bool walk(const char *top, const char *relative, int depth, walk_fn *each
 
 /* ---- outputs ---- */
 
-static bool sync_path(const char *path, int flags, gb_status *status)
+/* Some file systems cannot: not an error. */
+bool store_sync(const char *path, gb_status *status)
 {
-    int fd = GB_TRY_CALL(open(path, flags | O_RDONLY | O_CLOEXEC));
-    bool ok = fd >= 0 && (GB_TRY_CALL(fsync(fd)) == 0 || errno == EINVAL || errno == EROFS);
-    if (!ok)
-        gb_fail(status, GB_DATA, path, "check the disk and its free space",
-                "cannot bring to the disk: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-bool store_sync_folder(const char *path, gb_status *status)
-{
-    return sync_path(path, O_DIRECTORY, status);
+    return GB_TRY_CALL(gb_os_sync_path(path)) == 0 || errno == EINVAL || errno == EROFS ||
+           gb_fail(status, GB_DATA, path, "check the disk and its free space",
+                   "cannot bring to the disk: %s", strerror(errno));
 }
 
 static bool collect_one(void *ctx, const char *path, const char *relative, bool folder,
@@ -154,9 +146,11 @@ static bool collect_one(void *ctx, const char *path, const char *relative, bool 
     if (strcmp(relative, RUN_FILE) == 0 ||
         (strncmp(relative, RESUME_FOLDER, resume) == 0 && strchr("/", relative[resume])))
         return true;
+    if (!store_sync(path, status))
+        return false;
     if (folder)
-        return store_sync_folder(path, status);
-    if (!sync_path(path, 0, status) || !gb_hash_file(path, hex, status))
+        return true;
+    if (!gb_hash_file(path, hex, status))
         return false;
     if (stat(path, &info) != 0)
         return gb_fail(status, GB_DATA, path, NULL, "cannot read: %s", strerror(errno));
@@ -190,7 +184,7 @@ static bool remove_draft(void *ctx, const char *path, const char *relative, bool
         return true;
     if (folder)
         return gb_remove_tree(path, status);
-    unlink(path);
+    gb_os_remove(path);
     return true;
 }
 

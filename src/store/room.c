@@ -1,15 +1,11 @@
 /* Room on the disk, before hours of work find that there is none. */
+#include <gabbro/os.h>
 #include <gabbro/store.h>
-
-#include <sys/statvfs.h>
 
 bool gb_store_room(const char *path, uint64_t bytes, const char *what, gb_status *status)
 {
-    struct statvfs disk;
-    if (statvfs(path, &disk) != 0)
-        return true;
-    uint64_t room_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    if (bytes <= room_bytes)
+    uint64_t room_bytes;
+    if (gb_os_room(path, &room_bytes) != 0 || bytes <= room_bytes)
         return true;
     return gb_fail(status, GB_DATA, path, "free space, or take another --store",
                    "%s take %.1f MiB, and the disk has room for %.1f MiB", what,

@@ -1,11 +1,10 @@
 /* The life of an artifact: it is found in the store, or locked, made and put into place. */
 #include "store.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 struct gb_artifact {
@@ -26,8 +25,8 @@ void gb_artifact_close(gb_artifact *step)
     if (!step)
         return;
     if (step->lock >= 0 && !step->done && step->work)
-        rmdir(step->work); /* only where nothing was begun: a folder with files stays */
-    if (step->lock >= 0)   /* the file stays: it marks the work folder's name as taken */
+        gb_os_remove(step->work); /* only where nothing was begun: a folder with files stays */
+    if (step->lock >= 0)          /* the file stays: it marks the work folder's name as taken */
         close(step->lock);
     json_decref(step->desc);
     free(step->root);
@@ -87,12 +86,12 @@ static bool is_complete(const char *folder, const char *name, gb_status *status)
 static bool publish(gb_artifact *step, gb_status *status)
 {
     char *resume = gb_path_join(status, step->work, RESUME_FOLDER);
-    bool ok = resume && gb_remove_tree(resume, status) && store_sync_folder(step->work, status);
+    bool ok = resume && gb_remove_tree(resume, status) && store_sync(step->work, status);
     free(resume);
-    if (ok && GB_TRY_CALL(rename(step->work, step->final)) != 0)
+    if (ok && GB_TRY_CALL(gb_os_rename(step->work, step->final)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "check the store's permissions",
                      "cannot put the step into place: %s", strerror(errno));
-    ok = ok && store_sync_folder(step->root, status);
+    ok = ok && store_sync(step->root, status);
     if (ok) {
         step->done = true;
         store_lock_drop(step->lock_path, step->lock);
@@ -108,7 +107,7 @@ static bool remove_damaged(gb_artifact *step, const gb_status *why, gb_status *s
            why->what);
     char *aside = gb_format(status, "%s.damaged", step->work);
     bool ok = aside && gb_remove_tree(aside, status);
-    if (ok && GB_TRY_CALL(rename(step->final, aside)) != 0)
+    if (ok && GB_TRY_CALL(gb_os_rename(step->final, aside)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "remove it by hand",
                      "cannot move the damaged artifact aside: %s", strerror(errno));
     ok = ok && gb_remove_tree(aside, status);
@@ -170,20 +169,17 @@ gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb
 
 static json_t *times_of(const gb_artifact *step, const json_t *facts)
 {
-    char date[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char date[GB_DATE];
+    gb_date_now(date);
     json_t *given = json_object_get(facts, "times");
     json_t *times = json_is_object(given) ? json_deep_copy(given) : json_object();
     json_object_set_new(times, "finished", json_string(date));
     json_object_set_new(times, "wall_s", json_real(gb_now_s() - step->start_s));
     json_object_set_new(times, "resumed", json_boolean(step->resumed));
-    struct rusage used; /* beside the times: it is no more the same twice than they are */
-    if (!getrusage(RUSAGE_SELF, &used))
-        json_object_set_new(times, "peak_resident_bytes",
-                            json_integer((json_int_t)used.ru_maxrss * 1024));
+    uint64_t peak =
+        gb_os_peak_bytes(); /* beside the times: it is no more the same twice than they are */
+    if (peak)
+        json_object_set_new(times, "peak_resident_bytes", json_integer((json_int_t)peak));
     return times;
 }
 

@@ -1,9 +1,9 @@
 /* The store as a whole: where it is, what it holds, and what can be removed. */
 #include "store.h"
+#include <gabbro/os.h>
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ char *gb_store_root_find(const gb_config *config, const char *given, gb_status *
 {
     if (given || config->store)
         return gb_strdup(given ? given : config->store, status);
-    if (config->data_home && config->data_home[0] == '/')
+    if (config->data_home && gb_os_is_absolute(config->data_home))
         return gb_path_join(status, config->data_home, "gabbro/store");
     if (config->home)
         return gb_path_join(status, config->home, ".local/share/gabbro/store");
@@ -27,7 +27,7 @@ gb_store *gb_store_open(const char *root, gb_status *status)
     gb_store *store = gb_alloc(1, sizeof *store, status);
     char *work = gb_path_join(status, root, "work");
     bool ok = store && work && gb_make_dirs(work, status);
-    if (ok && !(store->root = GB_TRY_OPEN(realpath(root, NULL))))
+    if (ok && !(store->root = GB_TRY_OPEN(gb_os_real_path(root))))
         ok = gb_fail(status, GB_DATA, root, NULL, "cannot open the store: %s", strerror(errno));
     ok = ok && (store->work = gb_path_join(status, store->root, "work"));
     free(work);
@@ -61,62 +61,48 @@ static bool key_at_end(const char *name)
            strspn(name + length - digits, "0123456789abcdef") == digits;
 }
 
-static int is_step(const struct dirent *entry)
+/* Names of the finished artifacts. */
+static bool scan(const char *folder, gb_entries *entries, gb_status *status)
 {
-    return key_at_end(entry->d_name);
-}
-
-/* Byte order, whatever the locale. */
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static bool scan(const char *folder, struct dirent ***entries, int *count, gb_status *status)
-{
-    *count = GB_TRY_CALL(scandir(folder, entries, is_step, by_name));
-    if (*count < 0)
-        return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
-                       "cannot list: %s", strerror(errno));
+    size_t kept = 0;
+    if (!gb_entries_read(folder, "*", entries, status))
+        return false;
+    for (size_t i = 0; i < entries->count; i++)
+        if (key_at_end(entries->names[i]))
+            entries->names[kept++] = entries->names[i];
+        else
+            free(entries->names[i]);
+    entries->count = kept;
     return true;
-}
-
-static void scan_free(struct dirent **entries, int count)
-{
-    for (int i = 0; i < count; i++)
-        free(entries[i]);
-    free(entries);
 }
 
 bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status *status)
 {
-    struct dirent **entries;
-    int count;
-    if (!scan(store->root, &entries, &count, status))
+    gb_entries entries;
+    if (!scan(store->root, &entries, status))
         return false;
     bool ok = true;
-    for (int i = 0; ok && i < count; i++) {
-        char *path = gb_path_join(status, store->root, entries[i]->d_name);
-        json_t *run = path ? store_run_read(path, entries[i]->d_name, NULL) : NULL;
-        ok = path && each(ctx, entries[i]->d_name, path, run, status);
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        char *path = gb_path_join(status, store->root, entries.names[i]);
+        json_t *run = path ? store_run_read(path, entries.names[i], NULL) : NULL;
+        ok = path && each(ctx, entries.names[i], path, run, status);
         json_decref(run);
         free(path);
     }
-    scan_free(entries, count);
+    gb_entries_free(&entries);
     return ok;
 }
 
 char *gb_store_find(gb_store *store, const char *text, gb_status *status)
 {
-    struct dirent **entries;
-    int count;
-    if (!scan(store->root, &entries, &count, status))
+    gb_entries entries;
+    if (!scan(store->root, &entries, status))
         return NULL;
     const char *found = NULL;
     int matches = 0;
     size_t length = strlen(text);
-    for (int i = 0; length && i < count; i++) {
-        const char *name = entries[i]->d_name;
+    for (size_t i = 0; length && i < entries.count; i++) {
+        const char *name = entries.names[i];
         const char *key = name + strlen(name) - (GB_ARTIFACT_KEY - 1);
         if (strncmp(name, text, length) != 0 && strncmp(key, text, length) != 0)
             continue;
@@ -131,17 +117,16 @@ char *gb_store_find(gb_store *store, const char *text, gb_status *status)
                 matches ? "%d finished artifacts start like this"
                         : "no finished artifact starts like this",
                 matches);
-    scan_free(entries, count);
+    gb_entries_free(&entries);
     return path;
 }
 
 /* ---- freeing ---- */
 
-/* nftw knows no context: sizes are added up by hand. */
 static uint64_t tree_bytes(const char *path)
 {
     struct stat info;
-    if (lstat(path, &info) != 0)
+    if (gb_os_stat_link(path, &info) != 0)
         return 0;
     uint64_t bytes = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     DIR *dir = S_ISDIR(info.st_mode) ? opendir(path) : NULL;
@@ -192,13 +177,12 @@ static bool free_step(gb_store *store, const char *path, const char *name, bool 
 
 static bool gc_finished(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
 {
-    struct dirent **entries;
-    int count;
-    if (!scan(store->root, &entries, &count, status))
+    gb_entries entries;
+    if (!scan(store->root, &entries, status))
         return false;
     bool ok = true;
-    for (int i = 0; ok && i < count; i++) {
-        const char *name = entries[i]->d_name;
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        const char *name = entries.names[i];
         char *path = gb_path_join(status, store->root, name);
         json_t *run = path ? store_run_read(path, name, NULL) : NULL;
         ok = path &&
@@ -206,13 +190,8 @@ static bool gc_finished(gb_store *store, bool dry_run, gb_store_freed *freed, gb
         json_decref(run);
         free(path);
     }
-    scan_free(entries, count);
+    gb_entries_free(&entries);
     return ok;
-}
-
-static int in_work(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
 }
 
 /* Name of the step that an entry of work/ belongs to: without ".lock" or ".damaged". */
@@ -234,18 +213,16 @@ static bool step_of_entry(const char *entry, char name[GB_ARTIFACT_NAME])
 
 static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
 {
-    struct dirent **entries;
-    int count = GB_TRY_CALL(scandir(store->work, &entries, in_work, by_name));
-    if (count < 0)
-        return gb_fail(status, GB_DATA, store->work, "check the path and its permissions",
-                       "cannot list: %s", strerror(errno));
+    gb_entries entries;
+    if (!gb_entries_read(store->work, "*", &entries, status))
+        return false;
     bool ok = true;
-    for (int i = 0; ok && i < count; i++) {
+    for (size_t i = 0; ok && i < entries.count; i++) {
         char name[GB_ARTIFACT_NAME];
-        char *path = gb_path_join(status, store->work, entries[i]->d_name);
+        char *path = gb_path_join(status, store->work, entries.names[i]);
         uint32_t locks = 0;
         ok = path != NULL;
-        if (ok && step_of_entry(entries[i]->d_name, name)) {
+        if (ok && step_of_entry(entries.names[i], name)) {
             bool folder = gb_dir_exists(path);
             if (folder || !dry_run) /* taking and dropping a stale lock removes it */
                 ok = free_step(store, path, name, dry_run, folder ? &freed->work : &locks,
@@ -253,7 +230,7 @@ static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_sta
         }
         free(path);
     }
-    scan_free(entries, count);
+    gb_entries_free(&entries);
     return ok;
 }
 

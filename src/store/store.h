@@ -24,7 +24,8 @@ json_t *store_outputs_collect(const char *folder, gb_status *status);
 json_t *store_run_read(const char *folder, const char *name, gb_status *status);
 /* Removes the drafts that a killed process left in a folder and below. */
 bool store_remove_drafts(const char *folder, gb_status *status);
-bool store_sync_folder(const char *path, gb_status *status);
+/* Brings a file, or the names in a folder, to the disk. */
+bool store_sync(const char *path, gb_status *status);
 
 /* Takes the lock file; *waited tells whether another process had it. -1 on failure. With wait false
  * an occupied lock gives -1 and GB_OK in status. */

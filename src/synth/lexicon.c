@@ -54,7 +54,7 @@ static char *trim(char *text)
 /* The part of *rest before a separator, without blanks around it; NULL behind the last. */
 static char *next_part(char **rest, const char *separator)
 {
-    char *part = strsep(rest, separator);
+    char *part = gb_take_field(rest, separator);
     return part ? trim(part) : NULL;
 }
 
@@ -81,7 +81,7 @@ static bool each_line(reader *r, const char *file, const char *bytes,
     r->line = 0;
     char *rest = gb_arena_strdup(r->l->arena, bytes, strlen(bytes), r->status);
     bool ok = rest != NULL;
-    for (char *line; ok && (line = strsep(&rest, "\n"));) {
+    for (char *line; ok && (line = gb_take_field(&rest, "\n"));) {
         r->line++;
         if (*line && *line != '#')
             ok = take(r, line);
@@ -110,7 +110,7 @@ static bool take_kind(reader *r, char *line)
     kind->the = article && !strcmp(article, "the");
     lexicon_words *fields[] = {&kind->nouns, &kind->heads, &kind->made, &kind->did, &kind->maker};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        char *field = strsep(&line, ";");
+        char *field = gb_take_field(&line, ";");
         if (!field)
             return wrong(r, "a kind has seven fields");
         if (!split(r, field, ",", fields[i]))
@@ -126,7 +126,7 @@ static bool take_theme(reader *r, char *line)
     theme->name = next_part(&line, ":");
     lexicon_words *fields[] = {&theme->people, &theme->scenes, &theme->adjectives};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        char *field = strsep(&line, ";");
+        char *field = gb_take_field(&line, ";");
         if (!field || !split(r, field, ",", fields[i]))
             return wrong(r, "a theme has people, scenes and adjectives");
     }

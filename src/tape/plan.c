@@ -109,8 +109,8 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, uint64_t buffer_bytes, gb_pla
                     gb_status *status)
 {
     buffer_bytes = buffer_bytes / align * align;
-    *plan = (gb_plan){
-        .buffer_bytes = buffer_bytes, .largest = GB_NO_TENSOR, .widest = GB_NO_TENSOR};
+    *plan =
+        (gb_plan){.buffer_bytes = buffer_bytes, .largest = GB_NO_TENSOR, .widest = GB_NO_TENSOR};
     live_ranges(tape);
     find_largest(tape, plan);
     uint32_t *order = gb_alloc(tape->tensor_count, sizeof *order, status);
@@ -129,7 +129,7 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, uint64_t buffer_bytes, gb_pla
             plan->temp_bytes += bytes;
         }
     }
-    qsort_r(order, count, sizeof *order, largest_first, tape);
+    gb_sort(order, count, sizeof *order, largest_first, tape);
     for (uint32_t i = 0; i < count; i++) {
         gb_tensor_info *info = &tape->tensors[order[i]];
         info->offset = lowest_place(tape, order, i, info, align, buffer_bytes);

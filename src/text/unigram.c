@@ -81,7 +81,7 @@ static bool put_word(token_job *job, const char *word, size_t length)
 static size_t word_end(const char *text, size_t length, size_t at)
 {
     const char *next =
-        length > at + 1 ? memmem(text + at + 1, length - at - 1, SPACE, SPACE_BYTES) : NULL;
+        length > at + 1 ? gb_find_bytes(text + at + 1, length - at - 1, SPACE, SPACE_BYTES) : NULL;
     return next ? (size_t)(next - text) : length;
 }
 

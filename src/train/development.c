@@ -1,6 +1,7 @@
 /* A development split that is measured while a model is trained: the curve, the best model, and
  * whether to go on. All that is kept on the way lies in the artifact's resume folder. */
 #include "development.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -437,7 +438,7 @@ bool train_dev_finish(train_dev *d, uint32_t steps, bool *kept, gb_status *statu
     char *from = model_at(d, best->step, status),
          *to = from ? gb_maker_file(d->how.maker, "model", status) : NULL;
     bool ok = from && to && gb_remove_tree(to, status) &&
-              (rename(from, to) == 0 || gb_file_exists(to) ||
+              (gb_os_rename(from, to) == 0 || gb_file_exists(to) ||
                gb_fail(status, GB_DATA, from, NULL, "cannot be moved: %s", strerror(errno)));
     *kept = ok;
     free(from);

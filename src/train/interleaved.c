@@ -57,7 +57,7 @@ static bool read_names(interleaved *t, const gb_pretraining_settings *first, con
     *t = (interleaved){.list = gb_strdup(others, status)};
     bool ok = t->list && add_name(t, first->objective, status);
     char *rest = t->list;
-    for (char *name; ok && (name = strsep(&rest, ","));)
+    for (char *name; ok && (name = gb_take_field(&rest, ","));)
         ok = !*name || add_name(t, name, status);
     for (uint32_t i = 0; ok && i < t->count; i++)
         ok = settings_of(t, i, first, status);

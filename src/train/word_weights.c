@@ -1,6 +1,7 @@
 /* Weights of the words of a collection's passages by a model that was trained for it (DeepCT). */
 #include <gabbro/artifact.h>
 #include <gabbro/train.h>
+#include <gabbro/os.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,10 +103,11 @@ static bool resume(weighing *w, const char *path, gb_status *status)
 {
     char *line = NULL;
     size_t space = 0;
-    ssize_t length;
+    int64_t length;
     off_t whole = 0;
-    w->kept = fopen(path, "a+b");
-    while (w->kept && (length = getline(&line, &space, w->kept)) > 0 && line[length - 1] == '\n') {
+    w->kept = gb_os_fopen(path, "a+b");
+    while (w->kept && (length = gb_read_line(w->kept, &line, &space)) > 0 &&
+           line[length - 1] == '\n') {
         whole += length;
         w->done++;
     }
@@ -168,7 +170,7 @@ static char *part_of(const gb_maker *maker, uint32_t rank, gb_status *status)
 static bool append_part(const gb_maker *maker, uint32_t rank, FILE *to, gb_status *status)
 {
     char *path = part_of(maker, rank, status), buffer[1 << 14];
-    FILE *from = path ? fopen(path, "rb") : NULL;
+    FILE *from = path ? gb_os_fopen(path, "rb") : NULL;
     size_t length;
     while (from && (length = fread(buffer, 1, sizeof buffer, from)) > 0)
         fwrite(buffer, 1, length, to);

@@ -75,7 +75,7 @@ static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
 {
     return (quirk->vendor == ANY || quirk->vendor == caps->vendor_id) &&
            (quirk->driver == ANY || quirk->driver == caps->driver_id) &&
-           (!quirk->name || strcasestr(caps->name, quirk->name)) &&
+           (!quirk->name || gb_contains_word(caps->name, quirk->name)) &&
            !(quirk->no_matrices && caps->matrix_khr) &&
            (!quirk->before || caps->driver_version < quirk->before);
 }

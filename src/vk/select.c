@@ -38,7 +38,7 @@ static bool named(const gb_device_caps *caps, const char *select)
         return caps->type == GB_DEVICE_CPU;
     if (parse_uuid(select, uuid))
         return strcmp(caps->uuid, uuid) == 0;
-    return strcasestr(caps->name, select) != NULL;
+    return gb_contains_word(caps->name, select);
 }
 
 /* "0: NAME (type)" of all devices, for messages. */

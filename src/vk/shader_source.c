@@ -2,15 +2,12 @@
  * it without a process, but Debian 12's cannot be loaded: it lacks symbols that only glslc has.)
  * What was compiled once is kept in the user's cache, so that only what was edited takes time. */
 #include "vk/private.h"
+#include <gabbro/os.h>
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* ---- glslc ---- */
 
@@ -29,17 +26,13 @@ typedef struct compiler {
 /* All that a process says into *said (caller frees); its exit status, or -1. */
 static int run(const char *const *words, gb_text *said)
 {
-    int ends[2], status = 0;
-    pid_t child;
-    posix_spawn_file_actions_t actions;
-    if (GB_TRY_CALL(pipe(ends)))
+    int ends[2], code = -1;
+    gb_os_process process;
+    if (GB_TRY_CALL(gb_os_pipe(ends)))
         return -1;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    int failed = posix_spawnp(&child, words[0], &actions, NULL, (char *const *)words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const gb_os_command command = {
+        .program = words[0], .words = words, .output = ends[1], .errors = ends[1]};
+    bool failed = gb_os_start(&command, &process) != 0;
     close(ends[1]);
     char block[4096];
     for (ssize_t got; !failed && (got = read(ends[0], block, sizeof block)) != 0;) {
@@ -49,9 +42,7 @@ static int run(const char *const *words, gb_text *said)
             break;
     }
     close(ends[0]);
-    while (!failed && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return failed || !WIFEXITED(status) || WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
+    return failed || !gb_os_ended(&process, true, &code) ? -1 : code;
 }
 
 static bool fail_program(const compiler *c, gb_status *status)
@@ -150,7 +141,7 @@ static bool compile(const compiler *c, const char *path, const char *defines, co
     words[n] = NULL;
     gb_text said = {0};
     int code = run(words, &said);
-    bool ok = code == 0 && GB_TRY_CALL(rename(draft, kept)) == 0;
+    bool ok = code == 0 && GB_TRY_CALL(gb_os_rename(draft, kept)) == 0;
     if (code < 0)
         fail_program(c, status);
     else if (code > 0)
@@ -158,7 +149,7 @@ static bool compile(const compiler *c, const char *path, const char *defines, co
     else if (!ok)
         gb_fail(status, GB_DATA, kept, NULL, "cannot be written: %s", strerror(errno));
     if (!ok)
-        unlink(draft);
+        gb_os_remove(draft);
     gb_text_free(&said);
     free(draft);
     return ok;
@@ -172,7 +163,7 @@ static bool read_words(const char *path, gb_shader_binary *shader, gb_status *st
         return false;
     if (length < 20 || length % 4) {
         free(bytes);
-        unlink(path);
+        gb_os_remove(path);
         return gb_fail(status, GB_DATA, path, "run it again", "is no SPIR-V, and was removed");
     }
     shader->words = (const uint32_t *)(const void *)bytes; /* aligned as malloc aligns */

@@ -269,8 +269,9 @@ Test(schedule, processes_that_said_something)
     cr_expect_str_eq(printed.data, "out");
     gb_text_free(&printed);
     command.program = "/no/such/program";
-    cr_assert(repro_process_run(&command, &printed, &code, &status));
-    cr_expect_eq(code, GB_USAGE);
+    cr_expect(!repro_process_run(&command, &printed, &code, &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_str_eq(status.where, "/no/such/program");
     gb_text_free(&printed);
     scratch_leave(&s);
 }

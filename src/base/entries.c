@@ -1,0 +1,47 @@
+/* What is in a folder. */
+#include "gabbro/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool gb_entries_read(const char *folder, const char *pattern, gb_entries *list, gb_status *status)
+{
+    *list = (gb_entries){0};
+    DIR *dir = GB_TRY_OPEN(opendir(folder));
+    if (!dir)
+        return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
+                       "cannot list: %s", strerror(errno));
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || !gb_matches(pattern, entry->d_name))
+            continue;
+        char *name = gb_strdup(entry->d_name, status);
+        ok = name &&
+             gb_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, status);
+        if (ok)
+            list->names[list->count++] = name;
+        else
+            free(name);
+    }
+    closedir(dir);
+    if (!ok)
+        gb_entries_free(list);
+    else if (list->count)
+        qsort(list->names, list->count, sizeof *list->names, by_bytes);
+    return ok;
+}
+
+void gb_entries_free(gb_entries *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+    *list = (gb_entries){0};
+}
