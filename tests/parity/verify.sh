@@ -47,7 +47,7 @@ grep '^trust:' "$work/out" | sed 's/^\(trust:.\)/\1gabbro verify, SparseEncoder:
 ends "a bound that is too narrow" 1 "FAIL" --bound 1e-12 "$model"
 ends "no model" 2 "needs one folder"
 ends "a bound that is no number" 2 "is no number" --bound x "$model"
-ends "no such folder" 3 "no such model folder" "$work/none"
+ends "no such folder" 3 "no such folder" "$work/none"
 ends "no such numbers" 3 "$work/none" --golden "$work/none" "$model"
 ends "weights as golden numbers" 3 "neither text nor ids" --golden "$model/model.safetensors" "$model"
 copy
