@@ -167,14 +167,26 @@ Test(config, what_modern_does_not_compute_is_refused)
     }
 }
 
+/* A weight as transformers has it. */
+typedef struct known_weight {
+    size_t index; /* of canonical names */
+    const char *name;
+    uint64_t rows, cols;
+} known_weight;
+
+static void expect_weights(const gb_bert_config *config, const known_weight *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        gb_weight_spec spec = gb_bert_weight_at(config, known[i].index);
+        cr_expect_str_eq(spec.name, known[i].name);
+        cr_expect(spec.rows == known[i].rows && spec.cols == known[i].cols, "%s", spec.name);
+    }
+}
+
 /* The first layer has no norm before its attention. */
 Test(config, weights_are_those_of_modernbert_for_masked_lm)
 {
-    static const struct {
-        size_t index;
-        const char *name;
-        uint64_t rows, cols;
-    } known[] = {
+    static const known_weight known[] = {
         {0, "bert.embeddings.word_embeddings.weight", 12, 16},
         {1, "bert.embeddings.LayerNorm.weight", 16, 0},
         {2, "bert.encoder.final_norm.weight", 16, 0},
@@ -193,11 +205,7 @@ Test(config, weights_are_those_of_modernbert_for_masked_lm)
     cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
     cr_assert_eq(gb_bert_weight_count(&config, false), 14);
     cr_assert_eq(gb_bert_weight_count(&config, true), 17);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        gb_weight_spec spec = gb_bert_weight_at(&config, known[i].index);
-        cr_expect_str_eq(spec.name, known[i].name);
-        cr_expect(spec.rows == known[i].rows && spec.cols == known[i].cols, "%s", spec.name);
-    }
+    expect_weights(&config, known, sizeof known / sizeof known[0]);
 }
 
 /* ---- names and shapes ---- */
@@ -205,11 +213,7 @@ Test(config, weights_are_those_of_modernbert_for_masked_lm)
 /* As transformers' BertForMaskedLM has them (its state_dict, without the tied copies). */
 Test(config, weights_are_those_of_bert_for_masked_lm)
 {
-    static const struct {
-        size_t index;
-        const char *name;
-        uint64_t rows, cols;
-    } known[] = {
+    static const known_weight known[] = {
         {0, "bert.embeddings.word_embeddings.weight", 12, 8},
         {1, "bert.embeddings.position_embeddings.weight", 10, 8},
         {2, "bert.embeddings.token_type_embeddings.weight", 2, 8},
@@ -229,9 +233,5 @@ Test(config, weights_are_those_of_bert_for_masked_lm)
     };
     cr_assert_eq(gb_bert_weight_count(&small, false), 37);
     cr_assert_eq(gb_bert_weight_count(&small, true), 42);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        gb_weight_spec spec = gb_bert_weight_at(&small, known[i].index);
-        cr_expect_str_eq(spec.name, known[i].name);
-        cr_expect(spec.rows == known[i].rows && spec.cols == known[i].cols, "%s", spec.name);
-    }
+    expect_weights(&small, known, sizeof known / sizeof known[0]);
 }
