@@ -372,6 +372,7 @@ double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name);
  * of the metrics, then one line a query. */
 bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *queries, const char *path,
                          gb_status *status);
+#define GB_EVAL_RESAMPLES 10000 /* rounds of the bootstrap and of the randomisation test */
 /* What gb_evaluation_print prints. */
 typedef struct gb_print_params {
     bool per_query;  /* values of every query, in the byte order of their ids (-q) */

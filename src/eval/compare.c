@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { RESAMPLES = 10000 }; /* of the randomisation test and the bootstrap */
-
 /* A metric of both runs. */
 typedef struct comparison {
     double mean;          /* of A - B */
@@ -56,7 +54,7 @@ bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
                            const gb_compare_params *params, FILE *out, gb_status *status)
 {
     size_t count = a->metric_count;
-    const gb_resampling draws = {RESAMPLES, params->seed};
+    const gb_resampling draws = {GB_EVAL_RESAMPLES, params->seed};
     comparison *rows = gb_alloc(count, sizeof *rows, status);
     double *p = gb_alloc(count, sizeof *p, status), *holm = gb_alloc(count, sizeof *holm, status);
     bool ok = rows && p && holm;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESAMPLES = 10000 }; /* of the bootstrap */
-
 /* Without the line's end. */
 static void print_value(const gb_metric *metric, const char *query, size_t length, double value,
                         FILE *out)
@@ -56,7 +54,7 @@ static bool print_total(const gb_evaluation *evaluation, size_t m, const gb_prin
                         FILE *out, gb_status *status)
 {
     const gb_metric *metric = &evaluation->metrics[m];
-    const gb_resampling draws = {RESAMPLES, params->seed};
+    const gb_resampling draws = {GB_EVAL_RESAMPLES, params->seed};
     gb_interval interval;
     print_value(metric, "all", 3, evaluation->totals[m], out);
     if (params->interval && !metric->measure->integer && !metric->measure->summary_only) {
