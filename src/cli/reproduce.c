@@ -66,8 +66,7 @@ static const gb_option from[] = {
     {"queries", GB_OPTION_TEXT, PLACE(queries), 0, "FILE",
      "generated queries for it, JSONL; without: an extractive generator"},
     {"init", GB_OPTION_TEXT, PLACE(init), 0, "DIR",
-     "start from this BERT, a folder as Hugging Face's tools write it or a model in their cache, "
-     "not from scratch"},
+     "start from this BERT: a folder as Hugging Face's tools write it, or a model in their cache"},
     {"generator", GB_OPTION_TEXT, PLACE(generator), 0, "G",
      "queries by G in the place of the collection's and of the stand-ins' (qac, llm): the folder "
      "of a T5 or LLaMA, or trained (on the training queries, here)"},
