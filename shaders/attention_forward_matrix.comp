@@ -18,7 +18,7 @@ layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };
 const float LEAST = -3.0e38;
 const float SLACK = 5.0; // weights stay below exp(5)
 
-shared uint grown; // 1 + first key of the last tile that had a row whose sums are to be scaled, by of_rows
+shared uint grown[4]; // [0]: 1 + first key of the last tile that had a row whose sums are to be scaled, by of_rows
 
 // The scores of the lane's row for tile key0, and the largest of all its lanes.
 float scores_of(uint own, uint key0, out vec4 scores[QUADS])
@@ -74,7 +74,7 @@ void main()
     CLEAR(sums)
     STAGE_OWN(0, query_part, own0)
     if (gl_LocalInvocationID.x == 0)
-        grown = 0;
+        grown[0] = 0;
     const uint own = own0 + row;
     float base = LEAST, sum = 0.0;
     for (uint key0 = 0; key0 < end; key0 += OTHERS) {
@@ -92,12 +92,12 @@ void main()
         if (c == 0) {
             of_rows[row] = shrink;
             if (base > LEAST && next > base)
-                atomicMax(grown, key0 + 1);
+                atomicMax(grown[0], key0 + 1);
         }
         base = next;
         sum = sum * shrink + weigh(own, key0, base, scores);
         barrier();
-        if (grown == key0 + 1) {
+        if (grown[0] == key0 + 1) {
             [[unroll]] for (uint f = 0; f < SUMS; f++) {
                 STORE_ROWS(sums[f], staged, KEYS + patch_at, LN / 2);
                 barrier();

@@ -41,6 +41,8 @@ const uint PAIR = 2 * OTHERS * ALONG > AFTER ? 2 * OTHERS * ALONG : AFTER;
 
 #include "attention_rows.glsl"
 
+// Matrices are to lie on 16 bytes. Drivers put shared variables one behind another as they like (NVIDIA's did not begin
+// with this one), so all of a kernel are multiples of 16 bytes.
 shared uvec2 staged[STAGED];
 shared float of_lanes[THREADS]; // see of_row
 shared float of_rows[TILE];     // a number of each own row

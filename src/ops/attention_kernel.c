@@ -60,7 +60,7 @@ static uint32_t shared_bytes(attention_part part, const gb_matrix *matrix, const
         words2 = 2 * tile * along + pair + wide * turned + tile * turned;
     else
         words2 = 2 * tile * along + pair + 2 * wide * turned + 2 * tile * turned;
-    return 8 * words2 + 4 * (groups * matrix->lanes + tile + 1);
+    return 8 * words2 + 4 * (groups * matrix->lanes + tile + 4);
 }
 
 static bool fits(const gb_target *target, attention_part part, uint32_t head_dim,
