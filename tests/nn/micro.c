@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Operands rounded to 11 bits, over the layers of a model. */
-#define HALF_BOUND 4e-3
+/* Operands rounded to 11 bits, over the layers of a model, as each device sums them. */
+#define HALF_BOUND 6e-3
 
 /* ---- operands of 16-bit floats ---- */
 
