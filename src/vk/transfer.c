@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t staging_bytes(const gb_device *device)
+{
+    uint64_t most = device->adapter.caps.max_buffer_bytes;
+    return most < GB_STAGING_BYTES ? most : GB_STAGING_BYTES;
+}
+
 static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind, gb_status *status)
 {
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -19,8 +25,9 @@ static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind,
                                             .commandPool = device->transfer_pool,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                             .commandBufferCount = 1};
-        if (!staging->buffer[i] && !(staging->buffer[i] = gb_buffer_create(
-                                         device, kind, GB_STAGING_BYTES, "staging", status)))
+        if (!staging->buffer[i] &&
+            !(staging->buffer[i] =
+                  gb_buffer_create(device, kind, staging_bytes(device), "staging", status)))
             return false;
         if (!staging->command[i] &&
             !VK_TRY(vkAllocateCommandBuffers(device->handle, &info, &staging->command[i]),
@@ -67,6 +74,13 @@ static bool in_range(const gb_buffer *buffer, uint64_t offset, uint64_t size, gb
                    (unsigned long long)offset, (unsigned long long)buffer->bytes);
 }
 
+/* Bytes of the part at `done` of all. */
+static uint64_t part_at(const gb_device *device, uint64_t done, uint64_t size)
+{
+    uint64_t left = done < size ? size - done : 0, most = staging_bytes(device);
+    return left < most ? left : most;
+}
+
 bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void *bytes,
                uint64_t size, gb_status *status)
 {
@@ -84,7 +98,7 @@ bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void
         return false;
     int half = 0;
     for (uint64_t done = 0; done < size; half ^= 1) {
-        uint64_t part = size - done < GB_STAGING_BYTES ? size - done : GB_STAGING_BYTES;
+        uint64_t part = part_at(device, done, size);
         gb_buffer *stage = staging->buffer[half];
         if (!gb_device_wait(device, staging->value[half], status))
             return false;
@@ -104,12 +118,6 @@ static bool fetch(gb_device *device, const gb_buffer *buffer, int half, uint64_t
     return part == 0 ||
            submit_copy(device, &device->down, half, buffer->handle,
                        device->down.buffer[half]->handle, (VkBufferCopy){from, 0, part}, status);
-}
-
-static uint64_t part_at(uint64_t done, uint64_t size)
-{
-    uint64_t left = done < size ? size - done : 0;
-    return left < GB_STAGING_BYTES ? left : GB_STAGING_BYTES;
 }
 
 bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, void *bytes,
@@ -133,11 +141,11 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
     if (!prepare(device, staging, GB_BUFFER_DOWNLOAD, status))
         return false;
     int half = 0;
-    if (!fetch(device, buffer, half, offset, part_at(0, size), status))
+    if (!fetch(device, buffer, half, offset, part_at(device, 0, size), status))
         return false;
     for (uint64_t done = 0; done < size; half ^= 1) {
-        uint64_t part = part_at(done, size), ahead = done + part;
-        if (!fetch(device, buffer, half ^ 1, offset + ahead, part_at(ahead, size), status) ||
+        uint64_t part = part_at(device, done, size), ahead = done + part;
+        if (!fetch(device, buffer, half ^ 1, offset + ahead, part_at(device, ahead, size), status) ||
             !gb_device_wait(device, staging->value[half], status))
             return false;
         memcpy((char *)bytes + done, staging->buffer[half]->map, part);
