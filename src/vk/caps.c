@@ -1,5 +1,6 @@
 /* What each physical device is and can do, gathered once into gb_device_caps. */
 #include "vk/private.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,18 +27,19 @@ const char *gb_precision_name(gb_precision precision)
 /* Only of use for surveys. */
 #define EXECUTABLE_PROPERTIES VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME
 
-/* Extensions that may be enabled, each with the version that made it core. */
+/* Extensions that may be enabled. */
 static const struct extension {
     const char *name; /* as the driver lists it */
     uint32_t core;    /* Vulkan version that includes it, 0 = none */
+    uint32_t layer;   /* first version of the validation layer that knows it, 0 = all in use */
 } optional_extensions[] = {
     {VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2},
     {VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, VK_API_VERSION_1_2},
     {VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3},
     {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0},
     {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
-    {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
-    {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, 0},
+    {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0, VK_MAKE_API_VERSION(0, 1, 3, 255)},
+    {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, 0, VK_MAKE_API_VERSION(0, 1, 4, 311)},
     {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2},
     {"VK_KHR_portability_subset", 0}, /* must be enabled where it is listed */
     {EXECUTABLE_PROPERTIES, 0},
@@ -68,6 +70,7 @@ typedef struct queryable {
 static bool read_extensions(const gb_instance *instance, gb_adapter *adapter, queryable *known,
                             gb_status *status)
 {
+    static atomic_flag said[sizeof optional_extensions / sizeof optional_extensions[0]];
     uint32_t count = 0;
     if (!VK_TRY(vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL),
                 "listing device extensions", status))
@@ -81,7 +84,17 @@ static bool read_extensions(const gb_instance *instance, gb_adapter *adapter, qu
         const struct extension *extension = &optional_extensions[i];
         bool core = extension->core && adapter->caps.api_version >= extension->core;
         bool unwanted = !instance->survey && !strcmp(extension->name, EXECUTABLE_PROPERTIES);
-        if (!core && !unwanted && listed(list, count, extension->name))
+        /* An older layer than the driver would call every use of it a mistake. */
+        bool unknown = instance->validating && instance->layer_version < extension->layer;
+        if (core || unwanted || !listed(list, count, extension->name))
+            continue;
+        if (unknown && !atomic_flag_test_and_set(&said[i]))
+            gb_log(GB_LOG_WARN,
+                   "left out while validating: the layer, of Vulkan %u.%u.%u, does not know %s",
+                   VK_API_VERSION_MAJOR(instance->layer_version),
+                   VK_API_VERSION_MINOR(instance->layer_version),
+                   VK_API_VERSION_PATCH(instance->layer_version), extension->name);
+        if (!unknown)
             adapter->extensions[adapter->extension_count++] = extension->name;
     }
     known->driver_properties =

@@ -111,19 +111,20 @@ static VkDebugUtilsMessengerCreateInfoEXT messenger_info(gb_instance *instance)
 
 /* ---- instance ---- */
 
-static bool layer_present(void)
+/* The version of Vulkan that the validation layer is of; 0: it is not there. */
+static uint32_t layer_version(void)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, version = 0;
     VkLayerProperties *layers;
-    bool found = false;
     if (vkEnumerateInstanceLayerProperties(&count, NULL) != VK_SUCCESS || count == 0)
-        return false;
+        return 0;
     layers = calloc(count, sizeof *layers);
     if (layers && vkEnumerateInstanceLayerProperties(&count, layers) >= 0)
-        for (uint32_t i = 0; i < count && !found; i++)
-            found = strcmp(layers[i].layerName, validation_layer) == 0;
+        for (uint32_t i = 0; i < count && !version; i++)
+            if (strcmp(layers[i].layerName, validation_layer) == 0)
+                version = layers[i].specVersion;
     free(layers);
-    return found;
+    return version;
 }
 
 static bool extension_present(const char *layer, const char *name)
@@ -221,8 +222,9 @@ gb_instance *vk_instance_create(const gb_device_params *params, gb_status *statu
     instance->survey = params && params->survey;
     const char *wish = instance->config->validation;
     if ((params && params->validation) || (wish && strcmp(wish, "0") != 0)) {
+        instance->layer_version = layer_version();
         instance->validating =
-            layer_present() &&
+            instance->layer_version &&
             (extension_present(NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
              extension_present(validation_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
         if (!instance->validating)

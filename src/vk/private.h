@@ -88,6 +88,7 @@ struct gb_instance {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
+    uint32_t layer_version;                                /* of Vulkan, that the layer is of */
     bool survey;                                           /* devices run nothing */
     const gb_config *config;                               /* never NULL */
     const gb_kernel_rules *rules;                          /* never NULL */
