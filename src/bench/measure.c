@@ -45,14 +45,33 @@ json_t *bench_variants(const gb_device *device)
     return list;
 }
 
+#define WARM_UP_S .4
+
+double bench_warm_up_s(const bench *b)
+{
+    return gb_device_get_caps(b->device)->type == GB_DEVICE_CPU ? 0 : WARM_UP_S;
+}
+
+/* Runs until the device is as fast as it gets. */
+static bool warm_up(const bench *b, bench_call *run, void *context, uint32_t least,
+                    gb_status *status)
+{
+    double end_s = gb_now_s() + bench_warm_up_s(b);
+    for (uint32_t i = 0; i < least || gb_now_s() < end_s; i++)
+        if (stopped(status) || !run(context, status))
+            return false;
+    return true;
+}
+
 /* Device time of a call, by timestamps around every kernel. `run` makes its programs itself, or
  * they were made while profiling. */
 static bool device_runs(bench *b, bench_call *run, void *context, double times_in_run,
                         bench_times *times, gb_status *status)
 {
-    double seconds[DEVICE_RUNS], start_s = gb_now_s();
+    double seconds[DEVICE_RUNS];
     uint32_t count = 0;
-    bool ok = true;
+    bool ok = warm_up(b, run, context, 0, status);
+    double start_s = gb_now_s();
     while (ok && count < DEVICE_RUNS && !bench_enough(b, count, start_s)) {
         gb_timing_reset(b->device);
         ok = !stopped(status) && run(context, status);
@@ -75,9 +94,7 @@ static bool wall_runs(bench *b, bench_call *run, void *context, double times_in_
 {
     double *seconds = gb_alloc(b->repeats, sizeof *seconds, status), first_s = 0;
     uint32_t count = 0;
-    bool ok = seconds != NULL;
-    for (uint32_t i = 0; ok && i < BENCH_WARM_UP; i++)
-        ok = !stopped(status) && run(context, status);
+    bool ok = seconds != NULL && warm_up(b, run, context, BENCH_WARM_UP, status);
     for (first_s = gb_now_s(); ok && !bench_enough(b, count, first_s); count++) {
         double start_s = gb_now_s();
         ok = !stopped(status) && run(context, status);

@@ -87,7 +87,10 @@ bool bench_enough(const bench *b, uint32_t runs, double start_s);
 /* Order statistics of the wall times; sorts them. */
 void bench_summarise(double *seconds, uint32_t count, bench_times *times);
 
-#define BENCH_WARM_UP 2 /* runs that are not counted */
+/* Runs that are not counted: so many, and on GPUs for so long, since one that was idle has a
+ * fraction of its clock (an H200 a sixth) until it has worked for a while. */
+#define BENCH_WARM_UP 2
+double bench_warm_up_s(const bench *b);
 
 /* A program to be measured: parameters, then nodes. */
 typedef struct bench_program {

@@ -45,11 +45,13 @@ typedef struct session {
     gb_folder *generator;          /* that fills masks, if the objective needs one */
     gb_task inner;                 /* the task */
     float *values;                 /* parameters */
-    double *starts_s;              /* when each step's batch was asked for */
     uint32_t steps;                /* begun */
+    double begun_s;                /* when the first one was */
+    uint32_t starts;               /* of steps behind the warm-up */
+    double *starts_s;              /* when each one's batch was asked for */
     bool enough;                   /* stopped by the stopwatch, not by a failure */
     uint32_t most;                 /* steps to time */
-    gb_timing_sum *sums;           /* of the kernels before each step, or NULL */
+    gb_timing_sum *sums;           /* of the kernels before each of these steps, or NULL */
 } session;
 
 /* ---- the stopwatch ---- */
@@ -57,13 +59,16 @@ typedef struct session {
 static bool timed_sample(void *self, uint32_t step, gb_bucket *shape, gb_status *status)
 {
     session *s = self;
-    uint32_t timed = s->steps > BENCH_WARM_UP ? s->steps - BENCH_WARM_UP : 0;
-    s->starts_s[s->steps] = gb_now_s();
-    if (s->sums)
-        s->sums[s->steps] = gb_timing_total(s->bench->device);
-    s->steps++;
-    s->enough =
-        timed && (timed >= s->most || gb_now_s() - s->starts_s[BENCH_WARM_UP] > s->bench->seconds);
+    double now_s = gb_now_s();
+    if (!s->steps)
+        s->begun_s = now_s;
+    if (s->steps++ >= BENCH_WARM_UP && now_s - s->begun_s >= bench_warm_up_s(s->bench)) {
+        if (s->sums)
+            s->sums[s->starts] = gb_timing_total(s->bench->device);
+        s->starts_s[s->starts++] = now_s;
+        s->enough = s->starts > s->most ||
+                    (s->starts > 1 && now_s - s->starts_s[0] > s->bench->seconds);
+    }
     if (s->enough || gb_interrupted())
         return gb_fail(status, GB_INTERRUPTED, "bench", NULL, "stopped");
     return s->inner.sample(s->inner.self, step, shape, status);
@@ -190,7 +195,7 @@ static bool open_session(session *s, gb_status *status)
         return false;
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
-    s->starts_s = gb_alloc(s->bench->repeats + BENCH_WARM_UP + 2, sizeof *s->starts_s, status);
+    s->starts_s = gb_alloc(s->bench->repeats + 1, sizeof *s->starts_s, status);
     if (s->values && !s->bench->survey)
         gb_params_init(s->params, 1, s->values);
     return s->values && s->starts_s;
@@ -229,6 +234,8 @@ static gb_train_params train_params(const session *s, uint32_t steps)
                              .label = "bench"};
 }
 
+#define MOST_WARM_UP 1000 /* steps */
+
 /* Train until the stopwatch has had enough. */
 static bool train(session *s, uint32_t most, gb_status *status)
 {
@@ -238,12 +245,12 @@ static bool train(session *s, uint32_t most, gb_status *status)
     task.self = s;
     task.sample = timed_sample;
     task.build = timed_build;
-    gb_train_params params = train_params(s, most + BENCH_WARM_UP + 1);
+    gb_train_params params = train_params(s, most + MOST_WARM_UP + 1);
     params.recompute = GB_RECOMPUTE_AUTO;
     params.storage = GB_STORE_AUTO;
     if (!gb_train_fit(s->bench->device, &s->inner, &params, status))
         return false;
-    s->steps = 0;
+    s->steps = s->starts = 0;
     s->most = most;
     s->enough = false;
     bool ok = gb_train(s->bench->device, &task, &params, s->values, NULL, &result, &ended);
@@ -255,17 +262,17 @@ static bool train(session *s, uint32_t most, gb_status *status)
 static bool device_time(session *s, uint32_t most, bench_times *times, gb_status *status)
 {
     gb_device *device = s->bench->device;
-    s->sums = gb_alloc(most + BENCH_WARM_UP + 2, sizeof *s->sums, status);
+    s->sums = gb_alloc(most + 1, sizeof *s->sums, status);
     if (!s->sums)
         return false;
     gb_device_set_timing(device, true);
     gb_timing_reset(device);
     bool ok = train(s, most, status);
     gb_device_set_timing(device, false);
-    uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
-    if (!ok || !timed)
+    if (!ok || s->starts < 2)
         return ok;
-    const gb_timing_sum *a = &s->sums[BENCH_WARM_UP], *z = &s->sums[BENCH_WARM_UP + timed];
+    uint32_t timed = s->starts - 1;
+    const gb_timing_sum *a = &s->sums[0], *z = &s->sums[timed];
     times->device_s = (z->ms - a->ms) * 1e-3 / timed;
     times->flops = (z->flops - a->flops) / timed;
     times->bytes = (z->bytes - a->bytes) / timed;
@@ -295,10 +302,10 @@ static bool measure(bench *b, void *context, bench_times *times, gb_status *stat
         return made;
     }
     bool ok = open_session(s, status) && train(s, b->repeats, status);
-    uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
+    uint32_t timed = s->starts > 1 ? s->starts - 1 : 0;
     double *seconds = ok ? gb_alloc(timed, sizeof *seconds, status) : NULL;
     for (uint32_t i = 0; seconds && i < timed; i++)
-        seconds[i] = s->starts_s[BENCH_WARM_UP + i + 1] - s->starts_s[BENCH_WARM_UP + i];
+        seconds[i] = s->starts_s[i + 1] - s->starts_s[i];
     if (seconds && timed)
         bench_summarise(seconds, timed, times);
     else if (seconds)
