@@ -18,6 +18,7 @@ typedef struct gb_bench_params {
     uint32_t repeats;         /* most timed repetitions of a case, at least 1 */
     double seconds;           /* most seconds that the repetitions of a case take */
     bool openblas;            /* measure matmuls by OpenBLAS, too */
+    bool kernels;             /* print the times of each case's kernels, too */
     bool dry_run;             /* list the cases, measure nothing */
     FILE *out;                /* gets the table */
     const char *json;         /* file for all results as JSON, or NULL */

@@ -160,6 +160,7 @@ static bool run_microbatches(bench *b, const bool wanted[PARTS], gb_status *stat
 bool gb_bench_run(const gb_bench_params *params, gb_status *status)
 {
     bench b = {.config = params->config,
+               .kernels = params->kernels,
                .repeats = params->repeats,
                .seconds = params->seconds,
                .texts = params->texts & ~1u, /* pairs */

@@ -96,6 +96,8 @@ static void note_times(bench *b, const bench_case *c, const bench_times *t)
 {
     rates r = rates_of(b, c, t);
     print_times(b, c, t, &r);
+    if (b->kernels && t->device_s > 0)
+        gb_timing_print(b->device, b->out);
     json_t *row = case_json(b, c);
     json_object_update_new(
         row,

@@ -41,6 +41,7 @@ typedef struct bench {
     uint32_t texts;          /* --texts: of a step, instead of the size's; 0: as there */
     const char *only;        /* cases whose name contains it; NULL: all */
     bool dry;                /* list the cases only */
+    bool kernels;            /* print the times of each case's kernels, too */
     bool survey;             /* the device runs nothing: make the cases' pipelines */
     const char *operands;    /* of matmuls, said behind the names of a survey's programs */
     uint32_t refusals;       /* programs that a survey could not make */

@@ -23,6 +23,8 @@ static int run(const gb_call *call)
          "seconds of a case's timed executions at most; a case of which one execution would take "
          "longer is left out and named",
          .min = 1e-3, .max = 1e6},
+        {"kernels", GB_OPTION_FLAG, &params.kernels, 0, NULL,
+         "below each case what its kernels take, the longest first"},
         {"peer", GB_OPTION_CHOICE, &peer, 0, "NAME",
          "matrix products beside another library, if it is installed", peers},
         {"device", GB_OPTION_TEXT, &params.device, 0, "NAME",
