@@ -262,7 +262,7 @@ bool gb_plan_check(const gb_tape *tape, gb_status *status);
 typedef enum gb_access { GB_READ = 1, GB_WRITE = 2, GB_READ_WRITE = 3 } gb_access;
 
 #define GB_KERNEL_BINDINGS 8
-#define GB_KERNEL_SPECS    16
+#define GB_KERNEL_SPECS    24
 #define GB_KERNEL_PUSH     32
 
 /* One dispatch. */

@@ -48,9 +48,12 @@ static inline void ops_push_bytes(gb_kernel *kernel, const void *values, size_t 
     kernel->push_count = (uint32_t)(bytes / sizeof *kernel->push);
 }
 
+/* More than there is room for are counted, and gb_emit refuses the kernel. */
 static inline void ops_spec(gb_kernel *kernel, uint32_t value)
 {
-    kernel->spec[kernel->spec_count++] = value;
+    if (kernel->spec_count < GB_KERNEL_SPECS)
+        kernel->spec[kernel->spec_count] = value;
+    kernel->spec_count++;
 }
 
 /* Lanes of a workgroup for simple kernels: one AVX2 register on a CPU. */

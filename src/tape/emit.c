@@ -43,6 +43,9 @@ bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status)
 {
     if (!kernel->grid[0] || !kernel->grid[1] || !kernel->grid[2])
         return true; /* nothing to do */
+    if (kernel->spec_count > GB_KERNEL_SPECS)
+        return gb_fail(status, GB_INTERNAL, kernel->shader, NULL, "%u specialization constants",
+                       kernel->spec_count);
     if (!gb_grow(&emitter->kernels, &emitter->capacity, emitter->count + 1,
                  sizeof *emitter->kernels, status))
         return false;
