@@ -1,11 +1,12 @@
 // Matrix product by cooperative matrices: C[M,N] = op(A) * op(B), all forms and epilogues of matmul_interface.glsl.
 //
 // One workgroup = SM x SN subgroups = one C tile of BM x BN; a subgroup keeps FM x FN matrices of sums. Each step of
-// BK is rounded to 16 bits on its way into shared memory, where the rows of A and the columns of B lie along K in all
-// forms, so that every load of a matrix is along its contiguous side. A thread stages blocks of four lines by four of
-// K, and turns them where memory runs across K (A of TN, B of NN and TN). The next step's values are fetched before
-// the arithmetic of this one. Sums are floats; they pass through shared memory one matrix at a time, so that edges and
-// epilogues are those of any other kernel.
+// BK is rounded to 16 bits on its way into shared memory. A thread stages blocks of four lines, of A's rows and B's
+// columns, by four of K. Where memory runs across K (A of TN, B of NN and TN) it turns them, so that lines lie along K
+// there too and every load of a matrix is along its contiguous side; or, with AS_STORED, it leaves them as they are for
+// loads across lines, which cost NVIDIA's nothing, while neighbouring threads fetch neighbouring memory. The next
+// step's values are fetched before the arithmetic of this one. Sums are floats; they pass through shared memory one
+// matrix at a time, so that edges and epilogues are those of any other kernel.
 //
 // LM, LN, LK: one of the sizes that the device lists, multiples of 4. BK a multiple of LK, BM, BN, BK of 4.
 // Needs whole subgroups of LANES lanes. Half floats end at 65504: larger operands become infinite.
@@ -23,19 +24,23 @@ layout(constant_id = 12) const uint SM = 2;
 layout(constant_id = 13) const uint SN = 2;
 layout(constant_id = 14) const uint BK = 32;
 layout(constant_id = 15) const uint LANES = 32;
+layout(constant_id = 16) const bool AS_STORED = false;
 
 #include "common/matmul_interface.glsl"
 
 const uint BM = SM * FM * LM;
 const uint BN = SN * FN * LN;
 const uint THREADS = SM * SN * LANES; // the same value as id 0
-const uint BLOCKS = (BM + BN) / 4 * (BK / 4); // of a step
+const uint A_BLOCKS = BM / 4 * (BK / 4), BLOCKS = A_BLOCKS + BN / 4 * (BK / 4); // of a step
 const uint TURNS = (BLOCKS + THREADS - 1) / THREADS;
+const bool A_ACROSS = AS_STORED && FORM == FORM_TN, B_ACROSS = AS_STORED && FORM != FORM_NT;
 
-// A step in shared memory: the rows of A, then the columns of B, in uvec2s of four 16-bit floats. Two of padding keep
-// lines on 16 bytes and spread them over the banks.
+// A step in shared memory: A, then B, in uvec2s of four 16-bit floats, in lines of BK, or across them in BK lines. Two of
+// padding keep lines on 16 bytes and spread them over the banks.
 const uint LINE = BK / 4 + 2;
-shared uvec2 tile[(BM + BN) * LINE];
+const uint A_LINE = A_ACROSS ? BM / 4 + 2 : LINE, B_LINE = B_ACROSS ? BN / 4 + 2 : LINE;
+const uint B_AT = (A_ACROSS ? BK : BM) * A_LINE;
+shared uvec2 tile[B_AT + (B_ACROSS ? BK : BN) * B_LINE];
 shared float c_patch[SM * SN * LM * LN]; // a matrix of each subgroup
 
 // Zero where k (and the three after it) reach beyond K: padding may be NaN, so a factor 0 would not do.
@@ -56,28 +61,47 @@ vec4 mask_k(vec4 v, uint k)
         const uint at = min((line) / 4, ((lines) - 1) / 4);                                      \
         block[t] = K_EDGE == 0 ? data[(k + t) * (stride / 4) + at]                               \
                                : mix(vec4(0.0), data[min(k + t, K - 1) * (stride / 4) + at], bvec4(k + t < K)); \
-    }                                                                                            \
-    block = transpose(block);
+    }
 
-// Block `i` of the step at k0: which lines and where on K it is, line after line.
+// Of a block of A or B: its first line, and where on K it is, in fours.
+uvec2 place_of(uint block, uint lines, bool across)
+{
+    return across ? uvec2(block % (lines / 4) * 4, block / (lines / 4)) : uvec2(block / (BK / 4) * 4, block % (BK / 4));
+}
+
+// Block `i` of the step at k0, as it comes to lie in shared memory.
 mat4 fetch(uint i, uint row0, uint column0, uint k0)
 {
-    const uint k = k0 + i % (BK / 4) * 4, line = i / (BK / 4) * 4;
     mat4 block;
-    if (line < BM) {
+    if (i < A_BLOCKS) {
+        const uvec2 place = place_of(i, BM, A_ACROSS);
+        const uint k = k0 + 4 * place.y;
         if (FORM == FORM_TN) {
-            FETCH_ACROSS(a_data, row0 + line, M, lda)
+            FETCH_ACROSS(a_data, row0 + place.x, M, lda)
+            block = A_ACROSS ? block : transpose(block);
         } else {
-            FETCH_ALONG(a_data, row0 + line, M, lda)
+            FETCH_ALONG(a_data, row0 + place.x, M, lda)
         }
     } else {
+        const uvec2 place = place_of(i - A_BLOCKS, BN, B_ACROSS);
+        const uint k = k0 + 4 * place.y;
         if (FORM == FORM_NT) {
-            FETCH_ALONG(b_data, column0 + line - BM, N, ldb)
+            FETCH_ALONG(b_data, column0 + place.x, N, ldb)
         } else {
-            FETCH_ACROSS(b_data, column0 + line - BM, N, ldb)
+            FETCH_ACROSS(b_data, column0 + place.x, N, ldb)
+            block = B_ACROSS ? block : transpose(block);
         }
     }
     return block;
+}
+
+// Where block `i` begins in shared memory; its four parts are a line apart.
+uint staged_at(uint i)
+{
+    const bool of_a = i < A_BLOCKS, across = of_a ? A_ACROSS : B_ACROSS;
+    const uvec2 place = place_of(of_a ? i : i - A_BLOCKS, of_a ? BM : BN, across);
+    const uint line = of_a ? A_LINE : B_LINE;
+    return (of_a ? 0 : B_AT) + (across ? 4 * place.y * line + place.x / 4 : place.x * line + place.y);
 }
 
 void main()
@@ -101,10 +125,10 @@ void main()
 
     for (uint k = k_begin; k < k_end; k += BK) {
         [[unroll]] for (uint g = 0; g < TURNS; g++) {
-            const uint i = g * THREADS + thread, at = i / (BK / 4) * 4 * LINE + i % (BK / 4);
+            const uint i = g * THREADS + thread, at = staged_at(i), line = i < A_BLOCKS ? A_LINE : B_LINE;
             if (i < BLOCKS)
                 [[unroll]] for (uint t = 0; t < 4; t++)
-                    tile[at + t * LINE] = to_16_bits(next[g][t]);
+                    tile[at + t * line] = to_16_bits(next[g][t]);
         }
         barrier();
 
@@ -114,11 +138,22 @@ void main()
 
         [[unroll]] for (uint kk = 0; kk < BK; kk += LK) {
             MATRIX_A a[FM];
-            [[unroll]] for (uint f = 0; f < FM; f++)
-                LOAD_ROWS(a[f], tile, (own_row + f * LM) * LINE + kk / 4, LINE);
+            [[unroll]] for (uint f = 0; f < FM; f++) {
+                const uint line = own_row + f * LM;
+                if (A_ACROSS) {
+                    LOAD_COLUMNS(a[f], tile, kk * A_LINE + line / 4, A_LINE);
+                } else {
+                    LOAD_ROWS(a[f], tile, line * A_LINE + kk / 4, A_LINE);
+                }
+            }
             [[unroll]] for (uint f = 0; f < FN; f++) {
                 MATRIX_B b;
-                LOAD_COLUMNS(b, tile, (BM + own_column + f * LN) * LINE + kk / 4, LINE);
+                const uint line = own_column + f * LN;
+                if (B_ACROSS) {
+                    LOAD_ROWS(b, tile, B_AT + kk * B_LINE + line / 4, B_LINE);
+                } else {
+                    LOAD_COLUMNS(b, tile, B_AT + line * B_LINE + kk / 4, B_LINE);
+                }
                 [[unroll]] for (uint r = 0; r < FM; r++)
                     sum[r * FN + f] = MULTIPLY_ADD(a[r], b, sum[r * FN + f]);
             }

@@ -112,7 +112,8 @@ enum {
     GB_QUIRK_FEW_REGISTERS = 128,   /* large tiles do not fit the registers of a lane */
     GB_QUIRK_MORE_LANES = 256,      /* attention spills unless more lanes share a tile */
     GB_QUIRK_MOST_LANES = 512,      /* so it does in its gradient unless twice as many do */
-    GB_QUIRK_OF_KERNELS = 1024,     /* from this bit on: of single kernels, see gb_kernel_rules */
+    GB_QUIRK_AS_STORED = 1024,      /* matrices are loaded along either side, and need many sums */
+    GB_QUIRK_OF_KERNELS = 2048,     /* from this bit on: of single kernels, see gb_kernel_rules */
 };
 
 /* What a device is and can do, after what gb_config says of limits, quirks and profile. */

@@ -54,18 +54,18 @@ static bool has_cpu_kernel(gb_kernel_profile profile, uint32_t avoided)
 }
 
 /* Whether a tile has whole matrices, the lanes room for its sums beside the operands (16 lanes:
- * Intel's), and the device for what the shader shares: operands, each line padded by 16 bytes, and
- * a matrix of sums of each subgroup. */
-static bool matrix_tile_fits(const gb_matrix *matrix, const matrix_tile *t, uint32_t invocations,
-                             uint32_t shared_bytes)
+ * Intel's; AS_STORED: NVIDIA's, of which a lane has 255), and the device for what the shader
+ * shares: operands, each line padded by 16 bytes, and a matrix of sums of each subgroup. */
+static bool matrix_tile_fits(const gb_matrix *matrix, uint32_t avoid, const matrix_tile *t,
+                             uint32_t invocations, uint32_t shared_bytes)
 {
+    uint32_t sums = matrix->lanes < 32 ? 16 : avoid & GB_QUIRK_AS_STORED ? 128 : 64;
     uint32_t groups = t->groups_m * t->groups_n, lanes = groups * matrix->lanes;
     uint32_t bytes =
         (2 * t->depth + 16) * (t->rows + t->columns) + 4 * groups * matrix->m * matrix->n;
     return matrix->lanes >= 16 && !(t->rows % (t->groups_m * matrix->m)) &&
            !(t->columns % (t->groups_n * matrix->n)) && !(t->depth % matrix->k) &&
-           t->rows * t->columns <= lanes * (matrix->lanes < 32 ? 16 : 64) && lanes <= invocations &&
-           bytes <= shared_bytes;
+           t->rows * t->columns <= lanes * sums && lanes <= invocations && bytes <= shared_bytes;
 }
 
 bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
@@ -74,8 +74,8 @@ bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
     if (!tile || tile > GB_OTHER_TILES)
         return !tile;
     if (matrix.m)
-        return matrix_tile_fits(&matrix, &matrix_others[tile - 1], caps->max_workgroup,
-                                caps->max_shared_bytes);
+        return matrix_tile_fits(&matrix, caps->quirks, &matrix_others[tile - 1],
+                                caps->max_workgroup, caps->max_shared_bytes);
     const scalar_tile *t = &scalar_others[tile - 1];
     return has_cpu_kernel(caps->profile, caps->quirks) ||
            (!(caps->quirks & GB_QUIRK_FEW_REGISTERS) && t->lanes <= caps->max_workgroup &&
@@ -243,11 +243,12 @@ static matrix_tile matrix_tile_own(const gb_target *target, const matmul_call *c
 {
     const gb_matrix *matrix = &target->matrix;
     uint64_t tiles = ((call->m + 127ull) / 128) * ((call->n + 127ull) / 128);
-    matrix_tile large = {128, 128, 32, matrix->lanes < 64 ? 4 : 2, 2}, many = {64, 64, 32, 4, 4};
+    bool wide = matrix->lanes >= 64 || target->avoid & GB_QUIRK_AS_STORED;
+    matrix_tile large = {128, 128, 32, wide ? 2 : 4, 2}, many = {64, 64, 32, 4, 4};
     uint32_t most = target->max_invocations, shared = target->max_shared_bytes;
-    if (tiles >= MANY_TILES && matrix_tile_fits(matrix, &large, most, shared))
+    if (tiles >= MANY_TILES && matrix_tile_fits(matrix, target->avoid, &large, most, shared))
         return large;
-    if (matrix->lanes == 16 && matrix_tile_fits(matrix, &many, most, shared))
+    if (matrix->lanes == 16 && matrix_tile_fits(matrix, target->avoid, &many, most, shared))
         return many;
     return (matrix_tile){64, 64, 32, most >= 4 * matrix->lanes ? 2 : 1,
                          most >= 2 * matrix->lanes ? 2 : 1};
@@ -264,7 +265,7 @@ static matrix_tile matrix_tile_of(const gb_target *target, const matmul_call *ca
     if (call->m <= 32 || call->n <= 32)
         return (matrix_tile){32, 32, 32, groups_m, groups_n};
     if (other < GB_OTHER_TILES &&
-        matrix_tile_fits(matrix, &matrix_others[other], target->max_invocations,
+        matrix_tile_fits(matrix, target->avoid, &matrix_others[other], target->max_invocations,
                          target->max_shared_bytes))
         return matrix_others[other];
     return matrix_tile_own(target, call);
@@ -293,6 +294,7 @@ static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const ma
     ops_spec(kernel, tile.groups_n);
     ops_spec(kernel, tile.depth);
     ops_spec(kernel, matrix->lanes);
+    ops_spec(kernel, (target->avoid & GB_QUIRK_AS_STORED) != 0);
     return (tiling){tile.groups_m * own_m * matrix->m, tile.groups_n * own_n * matrix->n,
                     tile.depth};
 }

@@ -307,7 +307,7 @@ Test(vk_runtime, no_driver)
 Test(vk_runtime, quirks_can_be_forced)
 {
     gb_status status = {0};
-    setenv("GABBRO_QUIRKS", "no_subgroups,no_fp16,small_submits,-small_submits", 1);
+    setenv("GABBRO_QUIRKS", "no_subgroups,no_fp16,small_submits,-small_submits,-as_stored", 1);
     setenv("GABBRO_PROFILE", "scalar", 1); /* the cpu kernels have needs of their own */
     gb_device *device = open_device(false);
     const gb_device_caps *caps = gb_device_get_caps(device);
