@@ -31,8 +31,20 @@
 #define MULTIPLY_ADD(a, b, c)                   coopMatMulAddNV(a, b, c)
 #endif
 
-// Rounded to the nearest, by the conversion of the device: packHalf2x16 may cut off. In bfloat16 kernels the half floats
-// here become bfloat16, which older compilers do not know, when the pipeline is made.
+// Rounded to the nearest. By the device's conversion to half floats, since packHalf2x16 may cut off; bfloat16, which the
+// half floats of -DBFLOAT16 become when the pipeline is made, bit by bit, since an H200's conversion to it cuts off.
+#ifdef BFLOAT16
+#include "bfloat16.glsl"
+uvec2 to_16_bits(vec4 v)
+{
+    return to_bfloat16(v);
+}
+
+uint two_to_16_bits(vec2 v)
+{
+    return to_bfloat16(vec4(v, 0.0, 0.0)).x;
+}
+#else
 uint two_to_16_bits(vec2 v)
 {
     return packFloat2x16(f16vec2(v));
@@ -42,3 +54,4 @@ uvec2 to_16_bits(vec4 v)
 {
     return uvec2(two_to_16_bits(v.xy), two_to_16_bits(v.zw));
 }
+#endif
