@@ -66,8 +66,8 @@ static bool timed_sample(void *self, uint32_t step, gb_bucket *shape, gb_status 
         if (s->sums)
             s->sums[s->starts] = gb_timing_total(s->bench->device);
         s->starts_s[s->starts++] = now_s;
-        s->enough = s->starts > s->most ||
-                    (s->starts > 1 && now_s - s->starts_s[0] > s->bench->seconds);
+        s->enough =
+            s->starts > s->most || (s->starts > 1 && now_s - s->starts_s[0] > s->bench->seconds);
     }
     if (s->enough || gb_interrupted())
         return gb_fail(status, GB_INTERRUPTED, "bench", NULL, "stopped");

@@ -25,9 +25,8 @@ static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind,
                                             .commandPool = device->transfer_pool,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                             .commandBufferCount = 1};
-        if (!staging->buffer[i] &&
-            !(staging->buffer[i] =
-                  gb_buffer_create(device, kind, staging_bytes(device), "staging", status)))
+        if (!staging->buffer[i] && !(staging->buffer[i] = gb_buffer_create(
+                                         device, kind, staging_bytes(device), "staging", status)))
             return false;
         if (!staging->command[i] &&
             !VK_TRY(vkAllocateCommandBuffers(device->handle, &info, &staging->command[i]),
@@ -145,7 +144,8 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
         return false;
     for (uint64_t done = 0; done < size; half ^= 1) {
         uint64_t part = part_at(device, done, size), ahead = done + part;
-        if (!fetch(device, buffer, half ^ 1, offset + ahead, part_at(device, ahead, size), status) ||
+        if (!fetch(device, buffer, half ^ 1, offset + ahead, part_at(device, ahead, size),
+                   status) ||
             !gb_device_wait(device, staging->value[half], status))
             return false;
         memcpy((char *)bytes + done, staging->buffer[half]->map, part);
