@@ -4,7 +4,7 @@
 // BK is rounded to 16 bits on its way into shared memory. A thread stages blocks of four lines, of A's rows and B's
 // columns, by four of K. Where memory runs across K (A of TN, B of NN and TN) it turns them, so that lines lie along K
 // there too and every load of a matrix is along its contiguous side; or, with AS_STORED, it leaves them as they are for
-// loads across lines, which cost NVIDIA's nothing, while neighbouring threads fetch neighbouring memory. The next
+// loads across lines, which cost nothing with NVIDIA's driver, while neighbouring threads fetch neighbouring memory. The next
 // step's values are fetched before the arithmetic of this one. Sums are floats; they pass through shared memory one
 // matrix at a time, so that edges and epilogues are those of any other kernel.
 //

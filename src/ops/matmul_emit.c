@@ -54,8 +54,9 @@ static bool has_cpu_kernel(gb_kernel_profile profile, uint32_t avoided)
 }
 
 /* Whether a tile has whole matrices, the lanes room for its sums beside the operands (16 lanes:
- * Intel's; AS_STORED: NVIDIA's, of which a lane has 255), and the device for what the shader
- * shares: operands, each line padded by 16 bytes, and a matrix of sums of each subgroup. */
+ * Intel's; AS_STORED: NVIDIA's, of which its own driver gives a lane 255), and the device for what
+ * the shader shares: operands, each line padded by 16 bytes, and a matrix of sums of each subgroup.
+ */
 static bool matrix_tile_fits(const gb_matrix *matrix, uint32_t avoid, const matrix_tile *t,
                              uint32_t invocations, uint32_t shared_bytes)
 {

@@ -34,7 +34,7 @@ static const struct quirk {
      "ones"},
     {VENDOR_INTEL, ANY, NULL, 0, true, GB_QUIRK_MOST_LANES,
      "before Arc, its gradient with heads of 64 spills registers by 128 lanes"},
-    {VENDOR_NVIDIA, ANY, NULL, 0, false, GB_QUIRK_AS_STORED,
+    {VENDOR_NVIDIA, VK_DRIVER_ID_NVIDIA_PROPRIETARY, NULL, 0, false, GB_QUIRK_AS_STORED,
      "turning operands for matrices costs half of the time (H200), where loads turn them for "
      "nothing"},
 };
