@@ -117,12 +117,19 @@ void report_here_text(const shown *cell, gb_text *out)
         gb_text_printf(out, " %s", verdict);
 }
 
-static size_t unconverged(const gb_seed_runs *runs, size_t row)
+/* Trainings of a row, over the seeds that have it, and those of them that did not converge. */
+typedef struct trainings {
+    size_t count, unconverged;
+} trainings;
+
+static trainings trainings_of(const gb_seed_runs *runs, size_t row)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < runs->count; i++)
-        count += runs->items[i].converged[row] == 0;
-    return count;
+    trainings t = {0};
+    for (size_t i = 0; i < runs->count; i++) {
+        t.count += runs->items[i].converged[row] >= 0;
+        t.unconverged += runs->items[i].converged[row] == 0;
+    }
+    return t;
 }
 
 /* A trained row that does not reach the baseline of this run in the first column. */
@@ -145,17 +152,18 @@ static bool below_baseline(const gb_report *report, size_t row)
 
 void report_row_note(const gb_report *report, size_t row, gb_text *out)
 {
-    size_t recorded = unconverged(&report->recorded, row), here = unconverged(&report->here, row);
-    if (here && report->here.count == 1)
+    const trainings recorded = trainings_of(&report->recorded, row),
+                    here = trainings_of(&report->here, row);
+    if (here.unconverged && report->here.count == 1)
         gb_text_printf(out, "did not converge here");
-    else if (here || recorded)
+    else if (here.unconverged || recorded.unconverged)
         gb_text_printf(out, "not converged: ");
-    if (here && report->here.count > 1)
-        gb_text_printf(out, "%zu/%zu", here, report->here.count);
-    if (recorded)
-        gb_text_printf(out, "%s%zu/%zu recorded", here ? ", " : "", recorded,
-                       report->recorded.count);
-    if (!here && below_baseline(report, row))
+    if (here.unconverged && report->here.count > 1)
+        gb_text_printf(out, "%zu/%zu", here.unconverged, here.count);
+    if (recorded.unconverged)
+        gb_text_printf(out, "%s%zu/%zu recorded", here.unconverged ? ", " : "",
+                       recorded.unconverged, recorded.count);
+    if (!here.unconverged && below_baseline(report, row))
         gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
     const gb_against *against = report->against ? &report->against[row] : NULL;
     if (against && against->queries)
