@@ -23,8 +23,9 @@ static const column columns[] = {
     {"Hit@50", "Hit@50", FORM_MSMARCO},     {"Hit@100", "Hit@100", FORM_MSMARCO},
     {"Hit@1000", "Hit@1000", FORM_MSMARCO}, {"nDCG@10", "ndcg_cut_10", FORM_TREC},
     {"R@50", "recall_50", FORM_TREC},       {"R@100", "recall_100", FORM_TREC},
-    {"R@1000", "recall_1000", FORM_TREC},   {"Top@5", "Hit@5", FORM_ANSWERS},
-    {"Top@20", "Hit@20", FORM_ANSWERS},     {"Top@100", "Hit@100", FORM_ANSWERS}};
+    {"R@1000", "recall_1000", FORM_TREC},   {"Judged@10", "Judged@10", FORM_TREC},
+    {"Top@5", "Hit@5", FORM_ANSWERS},       {"Top@20", "Hit@20", FORM_ANSWERS},
+    {"Top@100", "Hit@100", FORM_ANSWERS}};
 #define COLUMNS (sizeof columns / sizeof *columns)
 enum { ANSWER_DEPTH = 100 }; /* of the deepest Top@k */
 
@@ -36,10 +37,11 @@ typedef struct sheet {
     int32_t level;         /* smallest relevant grade; above 1 it is part of names */
 } sheet;
 
-/* Does the level change what the column says? nDCG takes all grades. */
+/* Does the level change what the column says? nDCG and Judged take all grades. */
 static bool listed(const sheet *of, const column *shown)
 {
-    return shown->form == of->form && (of->level == 1 || strcmp(shown->name, "nDCG@10"));
+    bool of_all = !strcmp(shown->name, "nDCG@10") || !strcmp(shown->name, "Judged@10");
+    return shown->form == of->form && (of->level == 1 || !of_all);
 }
 
 /* "dl19:R@1000", "dl19:R(rel=2)@1000" -> value, what a random order has in expectation, and where
