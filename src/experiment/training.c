@@ -73,9 +73,11 @@ static bool room_for_states(const char *resume, const gb_params *params, gb_stat
 {
     uint64_t state_bytes = 3 * sizeof(float) * (uint64_t)gb_params_floats(params);
     char *path = gb_path_join(status, resume, "checkpoint");
+    bool one = path && gb_file_exists(path);
     bool ok = path && gb_make_dirs(resume, status) &&
-              gb_store_room(resume, gb_file_exists(path) ? state_bytes : 2 * state_bytes,
-                            "two training states", status);
+              gb_store_room(resume, one ? state_bytes : 2 * state_bytes,
+                            one ? "the numbers of another training state" : "two training states",
+                            status);
     free(path);
     return ok;
 }
