@@ -85,6 +85,27 @@ static bool use_progress(gb_config *config, int *argc, char **argv, gb_status *s
     return gb_os_set_variable("GABBRO_PROGRESS", "json") == 0 || gb_fail_memory(status, "starting");
 }
 
+/* --precision, also for the processes that this one starts. */
+static bool use_precision(gb_config *config, int *argc, char **argv, gb_status *status)
+{
+    static const char hint[] = "fp32, fp16 or bf16";
+    static const char *const profiles[] = {
+        [GB_FP32] = "", [GB_FP16] = "matrix", [GB_BF16] = "matrix-bf16"};
+    const char *wish = NULL;
+    int precision = GB_FP32;
+    if (!take_option("--precision", hint, &wish, argc, argv, status))
+        return false;
+    if (!wish)
+        return true;
+    while (precision <= GB_BF16 && strcmp(wish, gb_precision_name((gb_precision)precision)) != 0)
+        precision++;
+    if (precision > GB_BF16)
+        return gb_fail(status, GB_USAGE, "--precision", hint, "no precision \"%.60s\"", wish);
+    gb_config_set(config, "GABBRO_PROFILE", profiles[precision]);
+    return gb_os_set_variable("GABBRO_PROFILE", profiles[precision]) == 0 ||
+           gb_fail_memory(status, "starting");
+}
+
 /* --shaders DIR */
 static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *status)
 {
@@ -106,6 +127,11 @@ static int run(gb_config *config, int argc, char **argv)
     const gb_option options[] = {{"shaders", GB_OPTION_TEXT, &none, 0, "DIR",
                                   "take the kernels from their source in this folder (default "
                                   "$GABBRO_SHADERS, else the built-in ones)"},
+                                 {"precision", GB_OPTION_TEXT, &none, 0, "NAME",
+                                  "fp16 or bf16: products and attention by cooperative matrices "
+                                  "of half floats or bfloat16, sums of floats, on devices that "
+                                  "have such; fp32: all of floats (default as $GABBRO_PROFILE "
+                                  "says, else fp32)"},
                                  {"progress", GB_OPTION_TEXT, &none, 0, "FORM",
                                   "json: say progress, messages and failures as JSON lines on "
                                   "standard error (default $GABBRO_PROGRESS, else text)"},
@@ -120,7 +146,8 @@ static int run(gb_config *config, int argc, char **argv)
     json_set_alloc_funcs(gb_checked_malloc, free);
     arm_fault(config);
     size_t length;
-    if (use_progress(config, &argc, argv, &status) && use_shaders(config, &argc, argv, &status)) {
+    if (use_progress(config, &argc, argv, &status) && use_precision(config, &argc, argv, &status) &&
+        use_shaders(config, &argc, argv, &status)) {
         gb_call call = {config, argc, argv};
         return argc && !strcmp(gb_path_name(argv[0], &length), gb_cli_reproduce.name)
                    ? gb_cli_reproduce.run(&call) /* under its own name */
