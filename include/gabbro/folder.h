@@ -105,9 +105,9 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
  * this program does not compute: other models, with their name and those that are read, other
  * activations, decoders. */
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status);
-/* Whether the encoder in a folder runs kernels of language models, by the name of its kind: for a
- * bias by distance, or for rotary positions. A folder without a config.json does not; what opens it
- * will say what is wrong. */
+/* Whether the model in a folder runs kernels of language models, by the name of its kind: a LLaMA,
+ * or an encoder with a bias by distance or rotary positions. A folder without a config.json does
+ * not; what opens it will say what is wrong. */
 bool gb_folder_runs_lm_kernels(const char *folder, bool *runs, gb_status *status);
 /* Writes config.json, atomically. `head` says that the weights have the masked-LM head
  * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
@@ -167,21 +167,30 @@ bool gb_lm_folder_write(const char *path, const gb_lm_config *config, const gb_w
 typedef struct gb_coder gb_coder;
 /* Ids of special tokens; GB_MAP_NONE if there is none. */
 typedef struct gb_coder_ids {
-    uint32_t start; /* first input of the decoder (T5), first token of a text (LLaMA) */
-    uint32_t end;   /* ends a text */
-    uint32_t pad;   /* fills up; not part of a text */
-    uint32_t unk;   /* stands for what has no token */
+    uint32_t start;          /* first input of the decoder (T5), first token of a text (LLaMA) */
+    uint32_t end;            /* ends a text */
+    uint32_t pad;            /* fills up; not part of a text */
+    uint32_t unk;            /* stands for what has no token */
+    uint32_t before, behind; /* what gb_coder_encode puts around a text */
 } gb_coder_ids;
 
 /* Opens it. GB_DATA if a file is missing or damaged, or if tokenizer and config.json disagree. */
 gb_coder *gb_coder_open(const char *folder, gb_status *status);
 void gb_coder_close(gb_coder *coder);
 gb_coder_ids gb_coder_special_ids(const gb_coder *coder);
-uint32_t gb_coder_size(const gb_coder *coder); /* one more than the largest id it gives */
+uint32_t gb_coder_around(const gb_coder *coder); /* tokens before and behind a text */
+uint32_t gb_coder_size(const gb_coder *coder);   /* one more than the largest id it gives */
 /* Appends the ids of a whole prompt in UTF-8: text and end token (T5), or first token and text
  * (LLaMA). Special tokens that are spelled out in the text become their ids. Thread-safe. */
 bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
                      gb_status *status);
+/* The same without the tokens before and behind it. */
+bool gb_coder_encode_bare(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
+                          gb_status *status);
+/* Hash of its files: where it is equal, a text has equal ids. Valid as long as the coder. */
+const char *gb_coder_hash(const gb_coder *coder);
+/* Copies the files that gb_coder_open reads into a folder that is there. */
+bool gb_coder_copy(const char *folder, const char *to, gb_status *status);
 /* Appends the text of generated tokens, without special tokens and ids that are no token.
  * Thread-safe. */
 bool gb_coder_decode(const gb_coder *coder, const uint32_t *ids, size_t count, gb_text *text,

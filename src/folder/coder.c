@@ -16,6 +16,7 @@ struct gb_coder {
     gb_vocab *vocab;         /* WordPiece's tokens */
     gb_tokenizer *tokenizer; /* WordPiece */
     bool add_start, add_end; /* what a prompt gets */
+    char hash[GB_HASH_SIZE]; /* of its files */
     bool clean_up;           /* decoding takes spaces away before punctuation */
 };
 
@@ -233,7 +234,8 @@ static bool open_pieces(gb_coder *c, const char *path, const settings *s, gb_sta
         (t5 && !add_sentinels(c, s, status)) || !add_named(c, s, found, status) ||
         !check_ids(c, path, found, status))
         return false;
-    c->ids = (gb_coder_ids){c->config.start_id, c->config.end_id, found[PAD], found[UNK]};
+    c->ids = (gb_coder_ids){
+        .start = c->config.start_id, .end = c->config.end_id, .pad = found[PAD], .unk = found[UNK]};
     return true;
 }
 
@@ -253,7 +255,8 @@ static bool open_words(gb_coder *c, const char *path, const settings *s, gb_stat
         return false;
     gb_special_ids ids = gb_vocab_specials(c->vocab);
     c->size = gb_vocab_size(c->vocab);
-    c->ids = (gb_coder_ids){c->config.start_id, c->config.end_id, ids.pad, ids.unk};
+    c->ids = (gb_coder_ids){
+        .start = c->config.start_id, .end = c->config.end_id, .pad = ids.pad, .unk = ids.unk};
     return c->size <= c->config.vocab_size ||
            gb_fail(status, GB_DATA, path, "tokenizer and model are not of one kind",
                    "%u tokens, but the model has %u word embeddings", c->size,
@@ -300,13 +303,55 @@ static bool open_tokenizer(gb_coder *c, const char *folder, const settings *s, g
                    "the model has no tokenizer that can be read");
 }
 
+/* What may be read beside config.json. */
+static const char *const files[] = {
+    "spiece.model",          "tokenizer.model",         "vocab.txt",
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"};
+#define FILES (sizeof files / sizeof *files)
+
+static bool hash_files(gb_coder *c, const char *folder, gb_status *status)
+{
+    gb_text list = {0};
+    bool ok = true;
+    gb_text_printf(&list, "%d %u %u\n", c->config.kind, c->config.start_id, c->config.end_id);
+    for (size_t i = 0; ok && i < FILES; i++) {
+        char *path = gb_path_join(status, folder, files[i]), hash[GB_HASH_SIZE] = "";
+        ok = path && (!gb_file_exists(path) || gb_hash_file(path, hash, status));
+        gb_text_printf(&list, "%s %s\n", files[i], hash);
+        free(path);
+    }
+    ok = ok && (!list.failed || gb_fail_memory(status, "reading a tokenizer"));
+    if (ok)
+        gb_hash_bytes(list.data, list.length, c->hash);
+    gb_text_free(&list);
+    return ok;
+}
+
+static bool copy_file(const char *folder, const char *name, const char *to, gb_status *status)
+{
+    char *from = gb_path_join(status, folder, name), *path = gb_path_join(status, to, name);
+    bool ok = from && path && (!gb_file_exists(from) || gb_copy_file(from, path, status));
+    free(from);
+    free(path);
+    return ok;
+}
+
+bool gb_coder_copy(const char *folder, const char *to, gb_status *status)
+{
+    bool ok = copy_file(folder, "config.json", to, status);
+    for (size_t i = 0; ok && i < FILES; i++)
+        ok = copy_file(folder, files[i], to, status);
+    return ok;
+}
+
 gb_coder *gb_coder_open(const char *folder, gb_status *status)
 {
     gb_coder *c = gb_alloc(1, sizeof *c, status);
     char *path = gb_path_join(status, folder, "config.json");
     settings s = {0};
     bool ok = c && path && gb_lm_config_read(path, &c->config, status) &&
-              settings_read(folder, &s, status) && open_tokenizer(c, folder, &s, status);
+              settings_read(folder, &s, status) && open_tokenizer(c, folder, &s, status) &&
+              hash_files(c, folder, status);
     settings_free(&s);
     free(path);
     if (ok)
@@ -327,7 +372,20 @@ void gb_coder_close(gb_coder *coder)
 
 gb_coder_ids gb_coder_special_ids(const gb_coder *coder)
 {
-    return coder->ids;
+    gb_coder_ids ids = coder->ids;
+    ids.before = coder->add_start ? ids.start : GB_MAP_NONE;
+    ids.behind = coder->add_end ? ids.end : GB_MAP_NONE;
+    return ids;
+}
+
+uint32_t gb_coder_around(const gb_coder *coder)
+{
+    return (uint32_t)coder->add_start + coder->add_end;
+}
+
+const char *gb_coder_hash(const gb_coder *coder)
+{
+    return coder->hash;
 }
 
 uint32_t gb_coder_size(const gb_coder *coder)
@@ -335,13 +393,19 @@ uint32_t gb_coder_size(const gb_coder *coder)
     return coder->size;
 }
 
+bool gb_coder_encode_bare(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
+                          gb_status *status)
+{
+    return coder->pieces ? gb_pieces_encode(coder->pieces, text, length, ids, status)
+                         : gb_tokenize(coder->tokenizer, text, length, ids, status);
+}
+
 bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
                      gb_status *status)
 {
     const size_t begin = ids->count;
     if ((coder->add_start && !gb_ids_append(ids, coder->ids.start, status)) ||
-        !(coder->pieces ? gb_pieces_encode(coder->pieces, text, length, ids, status)
-                        : gb_tokenize(coder->tokenizer, text, length, ids, status)))
+        !gb_coder_encode_bare(coder, text, length, ids, status))
         return false;
     /* T5: an end token that the text ends with is not put there twice. */
     bool ended = coder->config.kind == GB_LM_T5 && ids->count > begin &&

@@ -289,9 +289,13 @@ static json_t *load_fast(const char *dir, const name_files *files,
         free(*path);
         *path = NULL;
     }
+    bool llama = gb_folder_is_llama(dir);
     gb_fail(status, GB_DATA, dir,
-            "give a folder with vocab.txt, tokenizer.json, merges.txt or sentencepiece.bpe.model",
-            "there is no tokenizer that can be read");
+            llama ? "gabbro tokenize takes it, for encode, evaluate and mine"
+                  : "give a folder with vocab.txt, tokenizer.json, merges.txt or "
+                    "sentencepiece.bpe.model",
+            llama ? "the tokenizer of a LLaMA is not one of encoders"
+                  : "there is no tokenizer that can be read");
     return NULL;
 }
 

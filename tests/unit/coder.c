@@ -71,6 +71,24 @@ static gb_ids ids_of(const json_t *list)
     return ids;
 }
 
+/* Of ids with what is around a text, those between are the text's. */
+static void check_bare(const gb_coder *coder, const char *text, size_t length, const gb_ids *whole)
+{
+    gb_ids bare = {0};
+    gb_coder_ids ids = gb_coder_special_ids(coder);
+    size_t first = ids.before != GB_MAP_NONE, last = ids.behind != GB_MAP_NONE;
+    cr_assert(gb_coder_encode_bare(coder, text, length, &bare, NULL));
+    cr_expect_eq(gb_coder_around(coder), first + last);
+    cr_expect(!bare.count ||
+              !memcmp(whole->data + first, bare.data, bare.count * sizeof *bare.data));
+    bool ended = bare.count && bare.data[bare.count - 1] == ids.end; /* T5: by its own text */
+    cr_expect(whole->count == first + bare.count + last ||
+              (ended && whole->count == first + bare.count));
+    cr_expect(!first || whole->data[0] == ids.before);
+    cr_expect(!last || whole->data[whole->count - 1] == ids.behind);
+    free(bare.data);
+}
+
 static void check_encoded(const gb_coder *coder, const char *name, const json_t *pair)
 {
     static char text[4096];
@@ -84,6 +102,7 @@ static void check_encoded(const gb_coder *coder, const char *name, const json_t 
         show(b, "", &want);
         cr_expect_fail("%s, '%.60s' (%.80s):%s instead of%s", name, text, hex, a, b);
     }
+    check_bare(coder, text, length, &got);
     memset(text, 0, length);
     free(want.data);
     free(got.data);
