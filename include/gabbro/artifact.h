@@ -22,6 +22,21 @@ bool gb_model_input_open(gb_model_input *model, const char *path, const gb_token
 /* The same of models of some kinds, not of encoders alone (gb_folder_open_kinds). */
 bool gb_model_input_open_kinds(gb_model_input *model, const char *path, uint32_t kinds,
                                const gb_tokens *tokens, gb_status *status);
+/* A LLaMA in the place of an encoder, from an artifact's folder or a Hugging Face folder. */
+typedef struct gb_language_input {
+    char *folder;                  /* its path */
+    gb_lm_config config;           /* of the folder */
+    gb_coder *coder;               /* its tokenizer; NULL: it is not open */
+    gb_sentence_settings sentence; /* as the folder says */
+    gb_text_prompts prompts;       /* as the folder says */
+} gb_language_input;
+/* Whether the folder, or the artifact's, has a LLaMA. */
+bool gb_model_is_language(const char *path);
+/* tokens: as of gb_model_input_open; and GB_DATA where the folder wants a prompt and they do not
+ * say whether they have one. */
+bool gb_language_input_open(gb_language_input *model, const char *path, const gb_tokens *tokens,
+                            gb_status *status);
+void gb_language_input_close(gb_language_input *model); /* also of zeros */
 /* Finds the model that somebody names: a folder, an artifact of the user's store (by any unique
  * beginning of its name or key), or the name of a model in Hugging Face's cache, with or without
  * its owner (without: sentence-transformers too). Returns the path of a folder; caller frees. NULL
@@ -47,12 +62,19 @@ float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_stat
 gb_collection *gb_open_collection(const char *step, gb_status *status);
 bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status);
 gb_vocab *gb_open_vocabulary(const char *step, gb_status *status);
+/* The same of a LLaMA's tokenizer; gb_model_is_language says whether it is one. */
+gb_coder *gb_open_coder(const char *step, gb_status *status);
 void gb_model_input_close(gb_model_input *model); /* also of zeros */
 /* How the encoder in `folder` makes vectors of texts: as its folder says, but for `pooling` (cls or
  * mean; NULL: the folder decides). A folder that says nothing of pooling is named in the log.
  * GB_DATA where the folder wants a prompt and the tokens do not say whether they have one. */
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status);
+/* Settles the pooling of a model's settings: what was asked for counts more than its folder, and
+ * where neither says, it is the state of the last token (`language`) or that of [CLS], and the log
+ * says so. */
+void gb_settle_pooling(const char *folder, bool language, gb_pooling asked,
+                       gb_sentence_settings *how);
 /* Counts the first tokens of a text behind `prompt` (NULL or empty: none) that the model leaves out
  * of the mean, [CLS] and those of the prompt alone; 0 where it leaves none out. */
 bool gb_prompt_tokens(const gb_model_input *model, const gb_sentence_settings *how,

@@ -1,5 +1,5 @@
 /* What lies in the folders of artifacts, opened: models, collections, tokens, vocabularies. */
-#include <gabbro/artifact.h>
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,23 +7,28 @@
 /* ---- models ---- */
 
 /* Ids of another vocabulary would give numbers that mean nothing. */
-static bool check_tokens(const gb_model_input *model, const char *path, const gb_tokens *tokens,
-                         gb_status *status)
+bool artifact_check_tokens(const char *hash, uint32_t positions, const char *path,
+                           const gb_tokens *tokens, gb_status *status)
 {
-    char hash[GB_HASH_SIZE];
-    if (!gb_vocab_hash(model->vocab, hash, status))
-        return false;
     if (strcmp(hash, tokens->vocabulary))
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL",
                        "the tokens were made with another vocabulary or casing than the model's");
     uint32_t max_length =
         tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
-    if (max_length > model->config.max_positions)
+    if (max_length > positions)
         return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
-                       "the model has %u positions, passages up to %u tokens",
-                       model->config.max_positions, max_length);
+                       "the model has %u positions, passages up to %u tokens", positions,
+                       max_length);
     return true;
+}
+
+static bool check_tokens(const gb_model_input *model, const char *path, const gb_tokens *tokens,
+                         gb_status *status)
+{
+    char hash[GB_HASH_SIZE];
+    return gb_vocab_hash(model->vocab, hash, status) &&
+           artifact_check_tokens(hash, model->config.max_positions, path, tokens, status);
 }
 
 /* The folder of an artifact, or the folder itself. */

@@ -1,5 +1,5 @@
 /* How an encoder makes vectors: pooling, and the prompts that its texts were tokenised with. */
-#include <gabbro/artifact.h>
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +24,18 @@ static bool check_prompt(const char *folder, const char *kind, const char *wante
     return true;
 }
 
+bool artifact_check_prompts(const char *folder, const gb_text_prompts *wanted,
+                            const gb_tokens *tokens, gb_status *status)
+{
+    return check_prompt(folder, "query", wanted->query, tokens->query_prompt, status) &&
+           check_prompt(folder, "passage", wanted->passage, tokens->passage_prompt, status);
+}
+
 static bool check_prompts(const gb_folder *folder, const gb_tokens *tokens, gb_status *status)
 {
     gb_text_prompts wanted = {0};
-    const char *path = gb_folder_path(folder);
     bool ok = gb_folder_prompts(folder, &wanted, status) &&
-              check_prompt(path, "query", wanted.query, tokens->query_prompt, status) &&
-              check_prompt(path, "passage", wanted.passage, tokens->passage_prompt, status);
+              artifact_check_prompts(gb_folder_path(folder), &wanted, tokens, status);
     gb_text_prompts_free(&wanted);
     return ok;
 }
@@ -50,19 +55,27 @@ bool gb_prompt_tokens(const gb_model_input *model, const gb_sentence_settings *h
     return ok;
 }
 
+void gb_settle_pooling(const char *folder, bool language, gb_pooling asked,
+                       gb_sentence_settings *how)
+{
+    if (asked != GB_POOLING_UNSTATED) {
+        how->pooling = asked;
+        how->prompt_left_out = how->query_tokens = false;
+    } else if (how->pooling == GB_POOLING_UNSTATED) {
+        how->pooling = language ? GB_POOLING_LAST : GB_POOLING_CLS;
+        gb_log(GB_LOG_WARN,
+               "%s: no modules.json says how a vector is made of a text; the state of %s is taken, "
+               "--pooling decides",
+               folder, language ? "the last token" : "[CLS]");
+    }
+}
+
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status)
 {
     bool ok = gb_folder_sentence(folder, how, status) && check_prompts(folder, tokens, status);
-    if (ok && pooling) {
-        how->pooling = gb_pooling_named(pooling);
-        how->prompt_left_out = how->query_tokens = false;
-    }
-    if (ok && how->pooling == GB_POOLING_UNSTATED)
-        gb_log(GB_LOG_WARN,
-               "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
-               "taken, --pooling decides",
-               gb_folder_path(folder));
+    if (ok)
+        gb_settle_pooling(gb_folder_path(folder), false, gb_pooling_named(pooling), how);
     return ok;
 }
 
