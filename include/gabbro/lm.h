@@ -154,24 +154,19 @@ typedef struct gb_lm_encoder_params {
     const char *folder;         /* of the model */
     const gb_lm_config *config; /* its config.json, without an encoder (LLaMA) */
     gb_sentence_settings
-        sentence;  /* pooling, stated; length of vectors; tokens of a text at most */
-    uint32_t dims; /* numbers of a vector that are kept (gb_vector_cut); 0: all */
+        sentence;            /* pooling, stated; length of vectors; tokens of a text at most */
+    uint32_t before, behind; /* tokens put around every text, within these; GB_MAP_NONE: none */
+    uint32_t dims;           /* numbers of a vector that are kept (gb_vector_cut); 0: all */
+    bool one_size;           /* a program of one size for all texts, however few they are */
 } gb_lm_encoder_params;
 /* GB_MEMORY, before anything is read, if the weights exceed the device's memory. */
 gb_lm_encoder *gb_lm_encoder_create(const gb_lm_encoder_params *params, gb_status *status);
 void gb_lm_encoder_destroy(gb_lm_encoder *encoder); /* NULL ok */
-/* Texts in memory, of at least one token each, special ones included. */
-typedef struct gb_lm_texts {
-    const uint32_t *ids;  /* tokens, one text behind the other */
-    const size_t *starts; /* [count + 1] first token of each, and the end */
-    uint32_t count;       /* texts */
-    bool ended;           /* their last token stays where they are cut */
-    const char *label;    /* of a progress line; NULL: none */
-} gb_lm_texts;
-/* Vectors of the texts into out [count, dims]: the same bits whatever else is encoded in a program
- * of the same size. */
-bool gb_lm_encoder_run(gb_lm_encoder *encoder, const gb_lm_texts *texts, float *out,
+/* Vectors of the texts, of at least one token each with those around it, into out [count, dims]:
+ * the same bits whatever else is encoded in a program of the same size. */
+bool gb_lm_encoder_run(gb_lm_encoder *encoder, const gb_encode_rows *texts, float *out,
                        gb_status *status);
+gb_padding gb_lm_encoder_padding(const gb_lm_encoder *encoder); /* of all runs */
 
 /* ---- generation ---- */
 

@@ -26,6 +26,9 @@ struct gb_lm_encoder {
     gb_pooling pooling;        /* of states */
     bool normalize;            /* vectors of length 1 */
     uint32_t max_length, dims; /* tokens of a text; numbers of a vector that are kept */
+    uint32_t before, behind;   /* tokens around a text, or GB_MAP_NONE */
+    bool one_size;             /* of programs: that of many texts */
+    gb_padding padding;        /* of all runs */
     gb_batch batch;            /* that runs */
     program programs[BUCKETS]; /* by bucket_rows */
 };
@@ -71,6 +74,10 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
 static program *program_for(gb_lm_encoder *e, size_t tokens, uint32_t longest, gb_status *status)
 {
     size_t which = 0;
+    if (e->one_size) {
+        tokens = SIZE_MAX;
+        longest = e->max_length;
+    }
     while (which + 1 < BUCKETS && (bucket_rows[which] < longest || bucket_rows[which] < tokens) &&
            (bucket_rows[which + 1] || bucket_rows[which] < longest))
         which++;
@@ -107,6 +114,11 @@ static bool open_lm(gb_lm_encoder *e, const gb_lm_encoder_params *how, gb_status
 
 gb_lm_encoder *gb_lm_encoder_create(const gb_lm_encoder_params *how, gb_status *status)
 {
+    if (how->sentence.prompt_left_out) {
+        gb_fail(status, GB_DATA, how->folder, "say --pooling last or mean",
+                "a LLaMA's mean without the prompt (\"include_prompt\": false) is not computed");
+        return NULL;
+    }
     gb_lm_encoder *e = gb_alloc(1, sizeof *e, status);
     if (!e)
         return NULL;
@@ -115,6 +127,9 @@ gb_lm_encoder *gb_lm_encoder_create(const gb_lm_encoder_params *how, gb_status *
     e->normalize = how->sentence.normalize;
     e->max_length = how->sentence.max_length;
     e->dims = how->dims ? how->dims : how->config->hidden_size;
+    e->before = how->before;
+    e->behind = how->behind;
+    e->one_size = how->one_size;
     if (open_lm(e, how, status))
         return e;
     gb_lm_encoder_destroy(e);
@@ -136,21 +151,25 @@ void gb_lm_encoder_destroy(gb_lm_encoder *e)
 
 /* ---- running ---- */
 
-static uint32_t tokens_of(const gb_lm_encoder *e, const size_t *starts, uint32_t text)
+/* With those around it; a text that is too long loses its end. */
+static uint32_t tokens_of(const gb_lm_encoder *e, size_t length)
 {
-    size_t tokens = starts[text + 1] - starts[text];
+    size_t tokens = length + (e->before != GB_MAP_NONE) + (e->behind != GB_MAP_NONE);
     return tokens < e->max_length ? (uint32_t)tokens : e->max_length;
 }
 
-/* A text that is too long loses what is before its last token, where that ends every text. */
-static bool add(gb_lm_encoder *e, const uint32_t *ids, size_t length, bool ended, gb_status *status)
+static bool add(gb_lm_encoder *e, const uint32_t *ids, size_t length, gb_status *status)
 {
-    uint32_t first, tokens = length < e->max_length ? (uint32_t)length : e->max_length;
+    uint32_t first, tokens = tokens_of(e, length);
     if (!gb_batch_reserve(&e->batch, tokens, &first, status))
         return false;
-    memcpy(e->batch.ids + first, ids, sizeof *ids * tokens);
-    if (ended)
-        e->batch.ids[first + tokens - 1] = ids[length - 1];
+    uint32_t *to = e->batch.ids + first, *end = to + tokens;
+    if (e->before != GB_MAP_NONE)
+        *to++ = e->before;
+    if (e->behind != GB_MAP_NONE)
+        *--end = e->behind;
+    if (end > to)
+        memcpy(to, ids, sizeof *ids * (size_t)(end - to));
     return true;
 }
 
@@ -168,18 +187,22 @@ static bool flush(gb_lm_encoder *e, program *p, float *out, gb_status *status)
         if (e->dims < e->lm.config.hidden_size)
             gb_vector_cut(to, e->dims, e->normalize);
     }
+    e->padding.used += e->batch.rows;
+    e->padding.computed += p->rows;
     gb_batch_reset(&e->batch);
     return vectors != NULL;
 }
 
-static bool run_all(gb_lm_encoder *e, const gb_lm_texts *texts, program *p, float *out,
+static bool run_all(gb_lm_encoder *e, const gb_encode_rows *texts, program *p, float *out,
                     gb_progress *progress, gb_status *status)
 {
     uint32_t done = 0;
     gb_batch_reset(&e->batch);
     for (uint32_t i = 0; i <= texts->count; i++) {
+        size_t length = 0;
+        const uint32_t *ids = i < texts->count ? gb_encode_text(texts, i, &length) : NULL;
         bool full = i == texts->count || e->batch.count == TEXTS ||
-                    e->batch.rows + tokens_of(e, texts->starts, i) > p->rows;
+                    e->batch.rows + tokens_of(e, length) > p->rows;
         if (full && e->batch.count) {
             if (!flush(e, p, out + (size_t)done * e->dims, status))
                 return false;
@@ -188,8 +211,7 @@ static bool run_all(gb_lm_encoder *e, const gb_lm_texts *texts, program *p, floa
         if (gb_interrupted())
             return gb_fail(status, GB_INTERRUPTED, texts->label ? texts->label : "encode",
                            "run the same command again", "stopped");
-        if (i < texts->count && !add(e, texts->ids + texts->starts[i],
-                                     texts->starts[i + 1] - texts->starts[i], texts->ended, status))
+        if (i < texts->count && !add(e, ids, length, status))
             return false;
         if (progress)
             gb_progress_update(progress, done, NULL);
@@ -197,13 +219,15 @@ static bool run_all(gb_lm_encoder *e, const gb_lm_texts *texts, program *p, floa
     return true;
 }
 
-bool gb_lm_encoder_run(gb_lm_encoder *e, const gb_lm_texts *texts, float *out, gb_status *status)
+bool gb_lm_encoder_run(gb_lm_encoder *e, const gb_encode_rows *texts, float *out, gb_status *status)
 {
     gb_progress progress;
     size_t all = 0;
     uint32_t longest = 0;
     for (uint32_t i = 0; i < texts->count; i++) {
-        uint32_t tokens = tokens_of(e, texts->starts, i);
+        size_t length;
+        gb_encode_text(texts, i, &length);
+        uint32_t tokens = tokens_of(e, length);
         if (!tokens)
             return gb_fail(status, GB_DATA, texts->label ? texts->label : "encode",
                            "leave empty texts out", "text %u has no token", i + 1);
@@ -219,4 +243,9 @@ bool gb_lm_encoder_run(gb_lm_encoder *e, const gb_lm_texts *texts, float *out, g
     if (ok && texts->label)
         gb_progress_end(&progress, texts->count, NULL);
     return ok;
+}
+
+gb_padding gb_lm_encoder_padding(const gb_lm_encoder *e)
+{
+    return e->padding;
 }

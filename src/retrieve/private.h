@@ -2,6 +2,8 @@
 #ifndef RETRIEVE_PRIVATE_H
 #define RETRIEVE_PRIVATE_H
 
+#include <gabbro/artifact.h>
+#include <gabbro/lm.h>
 #include <gabbro/retrieve.h>
 
 const gb_retriever_params *retrieve_params(const gb_retriever *retriever); /* as it was opened */
@@ -52,6 +54,12 @@ typedef struct retrieve_description {
 } retrieve_description;
 bool retrieve_write_description(const retrieve_description *description, const char *folder,
                                 gb_status *status); /* vectors.json */
+
+/* Makes what encodes texts by a LLaMA, with its tokens around them; dims and one_size as of
+ * gb_lm_encoder_params. */
+gb_lm_encoder *retrieve_language_encoder(const gb_language_input *model, gb_device *device,
+                                         const gb_sentence_settings *sentence, uint32_t dims,
+                                         bool one_size, gb_status *status);
 
 /* All ranks have come here. */
 bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status);

@@ -1,9 +1,7 @@
 /* Vectors of texts of one's own: a model opened with its tokenizer, pooling and prompts. */
-#include <gabbro/retrieve.h>
+#include "private.h"
 
-#include <gabbro/artifact.h>
 #include <gabbro/diag.h>
-#include <gabbro/lm.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +12,10 @@ static const uint32_t batch_rows[] = {128, 512, 1024, 0};
 #define FEW_TEXTS 128 /* texts that any of them holds */
 #define NARROW    256 /* with narrower states short batches would add up in another order */
 
-/* A LLaMA in the place of an encoder. */
-typedef struct language {
-    gb_lm_config config;    /* its config.json */
-    gb_coder *coder;        /* its tokenizer; NULL: the model is an encoder */
-    bool ended;             /* every text ends with its end token */
-    gb_lm_encoder *encoder; /* made on the device */
-} language;
-
 struct gb_text_encoder {
     char *path;                     /* of the model's folder */
-    language lm;                    /* a LLaMA, or nothing */
+    gb_language_input lm;           /* a LLaMA in the place of an encoder, or nothing */
+    gb_lm_encoder *lm_encoder;      /* of it, on the device */
     char *device_name;              /* as asked for, or NULL */
     gb_model_input model;           /* the folder */
     gb_params *params;              /* of its encoder */
@@ -57,17 +48,12 @@ static bool open_encoder(text_encoder *e, const char *path, gb_status *status)
            (e->tokenizer = gb_tokenizer_create(e->model.vocab, e->model.tokenizer, status));
 }
 
-/* Whether its tokenizer puts the end token behind texts, an empty one says. */
 static bool open_language(text_encoder *e, gb_status *status)
 {
-    language *lm = &e->lm;
-    char *config = gb_path_join(status, e->path, "config.json");
-    bool ok = config && gb_lm_config_read(config, &lm->config, status) &&
-              (lm->coder = gb_coder_open(e->path, status)) &&
-              gb_lm_folder_sentence(e->path, &lm->config, &e->sentence, &e->prompts, status) &&
-              gb_coder_encode(lm->coder, "", 0, &e->ids, status);
-    lm->ended = ok && e->ids.count && e->ids.data[e->ids.count - 1] == lm->config.end_id;
-    free(config);
+    bool ok = gb_language_input_open(&e->lm, e->path, NULL, status);
+    e->sentence = e->lm.sentence;
+    e->prompts = e->lm.prompts;
+    e->lm.prompts = (gb_text_prompts){0};
     return ok;
 }
 
@@ -84,17 +70,8 @@ static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_st
 /* What --pooling says counts more than the folder. */
 static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
-    gb_sentence_settings *sentence = &e->sentence;
-    bool stated = sentence->pooling != GB_POOLING_UNSTATED;
-    if (how->pooling != GB_POOLING_UNSTATED) {
-        sentence->pooling = how->pooling;
-        sentence->prompt_left_out = false;
-    } else if (!stated)
-        gb_log(GB_LOG_WARN,
-               "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
-               "taken, --pooling decides",
-               e->path);
-    if (sentence->pooling == GB_POOLING_TERMS)
+    gb_settle_pooling(e->path, e->lm.coder != NULL, how->pooling, &e->sentence);
+    if (e->sentence.pooling == GB_POOLING_TERMS)
         return gb_fail(status, GB_DATA, e->path,
                        "gabbro encode writes its vectors, gabbro evaluate and mine rank by them",
                        "the model is one of sparse vectors (SparseEncoder)");
@@ -152,13 +129,9 @@ static text_encoder *tower_of(text_encoder *e, gb_text_kind kind, gb_status *sta
 /* Brings the parameters to the device. */
 static bool load(text_encoder *e, gb_status *status)
 {
-    const gb_lm_encoder_params of_language = {.device = e->device,
-                                              .folder = e->path,
-                                              .config = &e->lm.config,
-                                              .sentence = e->sentence,
-                                              .dims = e->width};
     if (e->lm.coder)
-        return (e->lm.encoder = gb_lm_encoder_create(&of_language, status)) != NULL;
+        return (e->lm_encoder = retrieve_language_encoder(&e->lm, e->device, &e->sentence, e->width,
+                                                          false, status)) != NULL;
     return (e->state = gb_state_create(e->device, e->params, false, status)) &&
            gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status);
 }
@@ -191,8 +164,8 @@ void gb_text_encoder_close(gb_text_encoder *e)
     gb_text_encoder_close(e->queries);
     for (size_t i = 0; i < PROGRAMS; i++)
         gb_encoder_destroy(e->encoders[i]);
-    gb_lm_encoder_destroy(e->lm.encoder);
-    gb_coder_close(e->lm.coder);
+    gb_lm_encoder_destroy(e->lm_encoder);
+    gb_language_input_close(&e->lm);
     gb_state_destroy(e->state);
     gb_device_close(e->own);
     gb_tokenizer_destroy(e->tokenizer);
@@ -222,7 +195,7 @@ gb_device *gb_text_encoder_device(const gb_text_encoder *e)
 
 static bool add_text(text_encoder *e, const char *text, size_t length, gb_status *status)
 {
-    return e->lm.coder ? gb_coder_encode(e->lm.coder, text, length, &e->ids, status)
+    return e->lm.coder ? gb_coder_encode_bare(e->lm.coder, text, length, &e->ids, status)
                        : gb_tokenize(e->tokenizer, text, length, &e->ids, status);
 }
 
@@ -254,6 +227,12 @@ static size_t *add_all(text_encoder *e, gb_text_kind kind, const char *const *te
         return starts;
     free(starts);
     return NULL;
+}
+
+/* Tokens that are put around every text. */
+static uint32_t specials_of(const text_encoder *e)
+{
+    return e->lm.coder ? gb_coder_around(e->lm.coder) : 2;
 }
 
 static uint32_t tokens_of(const text_encoder *e, const size_t *starts, uint32_t text)
@@ -288,21 +267,15 @@ static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t c
     return e->encoders[which];
 }
 
-static bool run_language(text_encoder *e, const size_t *starts, uint32_t count, const char *label,
-                         float *vectors, gb_status *status)
-{
-    const gb_lm_texts texts = {
-        .ids = e->ids.data, .starts = starts, .count = count, .ended = e->lm.ended, .label = label};
-    return gb_lm_encoder_run(e->lm.encoder, &texts, vectors, status);
-}
-
-static bool run_encoder(text_encoder *e, gb_text_kind kind, const size_t *starts, uint32_t count,
-                        const char *label, float *vectors, gb_status *status)
+static bool run(text_encoder *e, gb_text_kind kind, const size_t *starts, uint32_t count,
+                const char *label, float *vectors, gb_status *status)
 {
     static const uint32_t none[1];
     const gb_encode_rows rows = {
         .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
     bool prompted = kind == GB_TEXT_QUERY || kind == GB_TEXT_PASSAGE;
+    if (e->lm_encoder)
+        return gb_lm_encoder_run(e->lm_encoder, &rows, vectors, status);
     gb_encoder *encoder = encoder_for(e, starts, count, status);
     if (!encoder)
         return false;
@@ -316,8 +289,7 @@ bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *cons
     if (!(e = tower_of(e, kind, status)))
         return false;
     size_t *starts = add_all(e, kind, texts, count, status);
-    bool ok = starts && (e->lm.coder ? run_language(e, starts, count, label, vectors, status)
-                                     : run_encoder(e, kind, starts, count, label, vectors, status));
+    bool ok = starts && run(e, kind, starts, count, label, vectors, status);
     free(starts);
     return ok;
 }
@@ -339,7 +311,7 @@ bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *co
         return false;
     size_t *starts = add_all(e, kind, texts, count, status);
     for (uint32_t i = 0; starts && i < count; i++)
-        tokens[i] = (uint32_t)(starts[i + 1] - starts[i] + (e->lm.coder ? 0 : 2));
+        tokens[i] = (uint32_t)(starts[i + 1] - starts[i]) + specials_of(e);
     free(starts);
     return starts != NULL;
 }

@@ -447,6 +447,8 @@ static void expect_vectors(const golden *g, gb_pooling pooling, bool normalize, 
         .folder = GB_GOLDEN "/llama",
         .config = &g->lm.config,
         .sentence = {.pooling = pooling, .normalize = normalize, .max_length = 64},
+        .before = GB_MAP_NONE,
+        .behind = GB_MAP_NONE,
         .dims = dims};
     texts t = read_texts(g, "ids");
     uint32_t width = g->lm.config.hidden_size;
@@ -460,7 +462,7 @@ static void expect_vectors(const golden *g, gb_pooling pooling, bool normalize, 
         starts[i] = t.starts[i];
     gb_lm_encoder *encoder = gb_lm_encoder_create(&how, &status);
     MUST(encoder);
-    const gb_lm_texts all = {.ids = t.ids, .starts = starts, .count = TEXTS};
+    const gb_encode_rows all = {.ids = t.ids, .starts = starts, .count = TEXTS};
     MUST(gb_lm_encoder_run(encoder, &all, vectors, &status));
     for (uint32_t i = 0; i < TEXTS; i++) {
         pool(&t, i, states, width, &how, wanted);
@@ -476,7 +478,7 @@ static void expect_vectors(const golden *g, gb_pooling pooling, bool normalize, 
     trust(what, PEER, worst / largest, 1e-4);
     const size_t none[] = {0, 0};
     cr_expect_not(gb_lm_encoder_run(
-        encoder, &(gb_lm_texts){.ids = t.ids, .starts = none, .count = 1}, vectors, &status));
+        encoder, &(gb_encode_rows){.ids = t.ids, .starts = none, .count = 1}, vectors, &status));
     cr_expect_eq(status.code, GB_DATA);
     gb_lm_encoder_destroy(encoder);
 }
