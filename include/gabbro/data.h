@@ -1,9 +1,10 @@
 /* Data module: reads collections of passages and queries, and turns their texts into tokens. It
- * stands on base, rows and text. */
+ * stands on base, rows, text and, for tokenizers of language models, folder. */
 #ifndef GABBRO_DATA_H
 #define GABBRO_DATA_H
 
 #include <gabbro/base.h>
+#include <gabbro/folder.h>
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
 
@@ -238,6 +239,12 @@ typedef struct gb_tokenize_params {
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
                             const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status);
+
+/* The same by the tokenizer of a LLaMA: lengths count what it puts around a text (gb_coder_around),
+ * and its end token takes the place of [SEP]. Titles cannot be joined by it. */
+bool gb_collection_tokenize_language(const gb_collection *collection, const gb_coder *coder,
+                                     const gb_tokenize_params *params, const char *out_dir,
+                                     gb_status *status);
 
 /* The files of a tokenised collection, and how it was made (tokens.json). Close with
  * gb_tokens_close. */

@@ -19,20 +19,38 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
            gb_fail(status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
 }
 
+static bool by_vocabulary(const settings *o, const gb_collection *collection, const char *out,
+                          gb_status *status)
+{
+    gb_vocab *vocab = gb_open_vocabulary(o->vocabulary, status);
+    gb_tokenizer *tokenizer =
+        vocab ? gb_tokenizer_create(vocab, gb_vocab_get_rules(vocab)->words, status) : NULL;
+    bool ok =
+        tokenizer && gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status);
+    gb_tokenizer_destroy(tokenizer);
+    gb_vocab_destroy(vocab);
+    return ok;
+}
+
+static bool by_language(const settings *o, const gb_collection *collection, const char *out,
+                        gb_status *status)
+{
+    gb_coder *coder = gb_open_coder(o->vocabulary, status);
+    bool ok = coder && gb_collection_tokenize_language(collection, coder, &o->params, out, status);
+    gb_coder_close(coder);
+    return ok;
+}
+
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
     char *out = gb_maker_file(maker, "tokens", status);
     gb_collection *collection = out ? gb_open_collection(o->collection, status) : NULL;
-    bool have = collection &&
-                (!o->generated || gb_collection_use_queries(collection, o->generated, status));
-    gb_vocab *vocab = have ? gb_open_vocabulary(o->vocabulary, status) : NULL;
-    gb_tokenizer *tokenizer =
-        vocab ? gb_tokenizer_create(vocab, gb_vocab_get_rules(vocab)->words, status) : NULL;
-    bool ok = tokenizer && gb_make_dirs(out, status) &&
-              gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status);
-    gb_tokenizer_destroy(tokenizer);
-    gb_vocab_destroy(vocab);
+    bool ok = collection &&
+              (!o->generated || gb_collection_use_queries(collection, o->generated, status)) &&
+              gb_make_dirs(out, status) &&
+              (gb_model_is_language(o->vocabulary) ? by_language(o, collection, out, status)
+                                                   : by_vocabulary(o, collection, out, status));
     gb_collection_close(collection);
     free(out);
     return ok;

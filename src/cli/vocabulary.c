@@ -66,9 +66,24 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
            gb_fail(status, GB_USAGE, NULL, "see --help", "give either --collection or --from");
 }
 
+/* Of a LLaMA the tokenizer's own files. */
+static bool copy(gb_maker *maker, const char *model, gb_status *status)
+{
+    char *folder = gb_find_model_folder(model, status);
+    gb_coder *coder = folder ? gb_coder_open(folder, status) : NULL;
+    bool ok = coder && gb_coder_copy(folder, gb_maker_folder(maker), status);
+    if (ok)
+        json_object_set_new(maker->facts, "tokens", json_integer(gb_coder_size(coder)));
+    gb_coder_close(coder);
+    free(folder);
+    return ok;
+}
+
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
+    if (o->from && gb_model_is_language(o->from))
+        return copy(maker, o->from, status);
     gb_vocab *vocab = !o->from                 ? of_collection(o->collection, o->size, status)
                       : gb_dir_exists(o->from) ? of_model(o->from, status)
                                                : gb_vocab_load(o->from, status);
@@ -107,6 +122,6 @@ const gb_command gb_cli_vocabulary = {
         "has), else one trained on the collection's passages; or take a given file. "
         "Of a model folder the tokenizer is taken, whatever its kind and casing: WordPiece, "
         "byte-level BPE or Unigram, from vocab.txt, tokenizer.json, merges.txt or "
-        "sentencepiece.bpe.model. Prints the artifact's folder; the vocabulary is its vocab.txt, "
-        "or its tokenizer.json.",
+        "sentencepiece.bpe.model; of a LLaMA its tokenizer.model. Prints the artifact's folder; "
+        "the vocabulary is its vocab.txt, its tokenizer.json, or the LLaMA's files.",
     .run = run};

@@ -13,6 +13,16 @@ const char *const gb_title_join_names[] = {"space", "sep", "none", NULL};
 
 enum { SPECIALS = 2, BLOCK_ROWS = 1 << 14, MAX_THREADS = 64 };
 
+/* What makes ids of texts: a tokenizer of a vocabulary, or of a language model. */
+typedef struct source {
+    const gb_tokenizer *tokenizer; /* or NULL */
+    const gb_coder *coder;         /* otherwise */
+    char vocabulary[GB_HASH_SIZE]; /* hash of its tokens */
+    uint32_t size;                 /* of its vocabulary */
+    uint32_t around;               /* tokens that models put around a text */
+    uint32_t sep, unk;             /* special tokens */
+} source;
+
 typedef enum token_kind { TOKENS_PASSAGES, TOKENS_QUERIES, TOKENS_GENERATED } token_kind;
 
 /* What is said about a table when it is done. */
@@ -26,8 +36,7 @@ typedef struct token_counts {
 
 typedef struct token_job {
     const gb_collection *collection;
-    const gb_tokenizer *tokenizer;
-    gb_special_ids specials;
+    const source *source;
     token_kind kind;
     size_t limit;       /* ids kept of a text */
     const char *prompt; /* put before every text, or NULL */
@@ -49,6 +58,13 @@ typedef struct slice {
     pthread_t thread;    /* when running */
 } slice;
 
+static bool add_ids(slice *s, const char *text, size_t length)
+{
+    const source *from = s->job->source;
+    return from->coder ? gb_coder_encode_bare(from->coder, text, length, &s->ids, &s->status)
+                       : gb_tokenize(from->tokenizer, text, length, &s->ids, &s->status);
+}
+
 /* Tokenise a text behind what ids hold, with the prompt before it. */
 static bool add_prompted(slice *s, const char *text, size_t length)
 {
@@ -62,7 +78,7 @@ static bool add_prompted(slice *s, const char *text, size_t length)
         text = s->prompted.data ? s->prompted.data : "";
         length = s->prompted.length;
     }
-    return gb_tokenize(job->tokenizer, text, length, &s->ids, &s->status);
+    return add_ids(s, text, length);
 }
 
 /* The ids from `start` on are those of one text: cut at the limit, and counted. */
@@ -74,7 +90,7 @@ static void end_text(slice *s, size_t start)
     if (job->kind == TOKENS_GENERATED) { /* a literal [SEP] would end the query early */
         size_t kept = 0;
         for (size_t i = 0; i < count; i++)
-            if (ids[i] != job->specials.sep)
+            if (ids[i] != job->source->sep)
                 ids[kept++] = ids[i];
         count = kept;
     }
@@ -87,7 +103,7 @@ static void end_text(slice *s, size_t start)
     }
     s->counts.tokens += count;
     for (size_t i = 0; i < count; i++)
-        s->counts.unknown += ids[i] == job->specials.unk;
+        s->counts.unknown += ids[i] == job->source->unk;
     s->ids.count = start + count;
 }
 
@@ -111,8 +127,7 @@ static bool add_joined(slice *s, uint32_t row)
     if (s->job->join == GB_TITLE_NONE || !titled)
         return add_text(s, text, length);
     if (!add_prompted(s, title, titled) ||
-        !gb_ids_append(&s->ids, s->job->specials.sep, &s->status) ||
-        !gb_tokenize(s->job->tokenizer, text, length, &s->ids, &s->status))
+        !gb_ids_append(&s->ids, s->job->source->sep, &s->status) || !add_ids(s, text, length))
         return false;
     end_text(s, start);
     return true;
@@ -124,11 +139,11 @@ static bool add_generated(slice *s, const char *row, size_t length)
     for (size_t at = 0; at < length;) {
         const char *end = memchr(row + at, '\n', length - at);
         size_t size = end ? (size_t)(end - row) - at : length - at;
-        if (at > 0 && !gb_ids_append(&s->ids, s->job->specials.sep, &s->status))
+        if (at > 0 && !gb_ids_append(&s->ids, s->job->source->sep, &s->status))
             return false;
         size_t before = s->ids.count;
         if (!add_text(s, row + at, size) ||
-            (s->ids.count == before && !gb_ids_append(&s->ids, s->job->specials.unk, &s->status)))
+            (s->ids.count == before && !gb_ids_append(&s->ids, s->job->source->unk, &s->status)))
             return false;
         at += size + 1;
     }
@@ -272,13 +287,13 @@ static bool tokenize_all(const gb_collection *collection, token_job *job,
                          json_t *json, gb_status *status)
 {
     job->kind = TOKENS_PASSAGES;
-    job->limit = params->max_passage - SPECIALS;
+    job->limit = params->max_passage - job->source->around;
     job->prompt = params->passage_prompt;
     job->join = params->title_join;
     if (!tokenize_table(job, "passages", collection->passages, out_dir, threads, json, status))
         return false;
     job->kind = TOKENS_QUERIES;
-    job->limit = params->max_query - SPECIALS;
+    job->limit = params->max_query - job->source->around;
     job->prompt = params->query_prompt;
     uint32_t queries = (uint32_t)gb_row_file_count(collection->queries);
     if (!tokenize_table(job, "queries", queries, out_dir, threads, json, status))
@@ -288,9 +303,9 @@ static bool tokenize_all(const gb_collection *collection, token_job *job,
            tokenize_table(job, "generated", collection->passages, out_dir, threads, json, status);
 }
 
-bool data_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                                   const gb_vocab *vocab, const gb_tokenize_params *params,
-                                   const char *out_dir, unsigned threads, gb_status *status)
+static bool tokenize_by(const gb_collection *collection, const source *from,
+                        const gb_tokenize_params *params, const char *out_dir, unsigned threads,
+                        gb_status *status)
 {
     if (params->max_passage <= SPECIALS || params->max_query <= SPECIALS)
         return gb_fail(status, GB_USAGE, NULL, "lengths count [CLS] and [SEP]",
@@ -298,14 +313,13 @@ bool data_collection_tokenize_with(const gb_collection *collection, const gb_tok
                        params->max_query);
     if (threads < 1 || threads > MAX_THREADS)
         threads = threads < 1 ? 1 : MAX_THREADS;
-    token_job job = {
-        .collection = collection, .tokenizer = tokenizer, .specials = gb_vocab_specials(vocab)};
-    char *path = gb_path_join(status, out_dir, "tokens.json"), hash[GB_HASH_SIZE];
+    token_job job = {.collection = collection, .source = from};
+    char *path = gb_path_join(status, out_dir, "tokens.json");
     json_t *json = json_object();
-    bool ok = path && gb_make_dirs(out_dir, status) && gb_vocab_hash(vocab, hash, status);
+    bool ok = path && gb_make_dirs(out_dir, status);
     if (ok) {
-        json_object_set_new(json, "vocabulary_hash", json_string(hash));
-        json_object_set_new(json, "vocabulary", json_integer(gb_vocab_size(vocab)));
+        json_object_set_new(json, "vocabulary_hash", json_string(from->vocabulary));
+        json_object_set_new(json, "vocabulary", json_integer(from->size));
         json_object_set_new(json, "max_passage", json_integer(params->max_passage));
         json_object_set_new(json, "max_query", json_integer(params->max_query));
         if (params->query_prompt)
@@ -321,6 +335,37 @@ bool data_collection_tokenize_with(const gb_collection *collection, const gb_tok
     json_decref(json);
     free(path);
     return ok;
+}
+
+bool data_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                                   const gb_vocab *vocab, const gb_tokenize_params *params,
+                                   const char *out_dir, unsigned threads, gb_status *status)
+{
+    gb_special_ids ids = gb_vocab_specials(vocab);
+    source of = {.tokenizer = tokenizer,
+                 .size = gb_vocab_size(vocab),
+                 .around = SPECIALS,
+                 .sep = ids.sep,
+                 .unk = ids.unk};
+    return gb_vocab_hash(vocab, of.vocabulary, status) &&
+           tokenize_by(collection, &of, params, out_dir, threads, status);
+}
+
+bool gb_collection_tokenize_language(const gb_collection *collection, const gb_coder *coder,
+                                     const gb_tokenize_params *params, const char *out_dir,
+                                     gb_status *status)
+{
+    gb_coder_ids ids = gb_coder_special_ids(coder);
+    source of = {.coder = coder,
+                 .size = gb_coder_size(coder),
+                 .around = gb_coder_around(coder),
+                 .sep = ids.end,
+                 .unk = ids.unk};
+    if (params->title_join == GB_TITLE_SEP)
+        return gb_fail(status, GB_USAGE, "--title-join", "space or none",
+                       "a language model has no separator token");
+    snprintf(of.vocabulary, sizeof of.vocabulary, "%s", gb_coder_hash(coder));
+    return tokenize_by(collection, &of, params, out_dir, gb_os_processors(), status);
 }
 
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
