@@ -158,8 +158,9 @@ bool folder_architecture_find(const char *type, gb_encoder_kind *kind, const cha
         gb_text_printf(&list, "%s%s", i == 0 ? "" : ", ", architectures[i].type);
     }
     gb_fail(status, GB_DATA, path,
-            strcmp(type, "llama") == 0 ? "gabbro embed, ask and serve make vectors with a LLaMA"
-                                       : NULL,
+            strcmp(type, "llama") == 0
+                ? "gabbro encode, evaluate, mine, embed, ask and serve make vectors with a LLaMA"
+                : NULL,
             "\"model_type\" is \"%.60s\"; encoders that are read are %s", type,
             list.failed ? "bert" : list.data);
     gb_text_free(&list);

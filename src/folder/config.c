@@ -350,8 +350,10 @@ bool gb_folder_runs_lm_kernels(const char *folder, bool *runs, gb_status *status
     char *path = body ? gb_path_join(status, body, "config.json") : NULL;
     json_t *json = path && gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, NULL) : NULL;
     gb_encoder_kind kind;
-    *runs = json && folder_architecture_find(gb_json_text(json, "model_type"), &kind, path, NULL) &&
-            (folder_architecture_of(kind)->buckets > 0 || folder_architecture_of(kind)->rotary);
+    const char *type = json ? gb_json_text(json, "model_type") : "";
+    *runs = !strcmp(type, "llama") ||
+            (folder_architecture_find(type, &kind, path, NULL) &&
+             (folder_architecture_of(kind)->buckets > 0 || folder_architecture_of(kind)->rotary));
     json_decref(json);
     bool ok = path != NULL;
     free(path);

@@ -1,6 +1,5 @@
 /* What encoding a collection takes, for a plan of the cost. */
-#include <gabbro/artifact.h>
-#include <gabbro/retrieve.h>
+#include "private.h"
 
 /* Queries of a split, or of all that judge a model. */
 static bool count_queries(const gb_collection *collection, const char *name, uint32_t *count,
@@ -18,16 +17,21 @@ static bool count_queries(const gb_collection *collection, const char *name, uin
     return ok;
 }
 
-/* Tokens of one text of a table, [CLS] and [SEP] among them, in the mean. */
-static double text_tokens(const gb_row_file *tokens, uint32_t max_length)
+/* Tokens of one text of a table, those around it among them. */
+static double tokens_at(const gb_row_file *tokens, uint32_t row, uint32_t around, uint32_t most)
+{
+    size_t length;
+    gb_row_file_row(tokens, row, &length);
+    return length + around > most ? most : (double)length + around;
+}
+
+/* The same in the mean. */
+static double text_tokens(const gb_row_file *tokens, uint32_t around, uint32_t max_length)
 {
     uint32_t count = (uint32_t)gb_row_file_count(tokens);
     double rows = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t length;
-        gb_row_file_row(tokens, i, &length);
-        rows += length + 2 > max_length ? max_length : (double)length + 2;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        rows += tokens_at(tokens, i, around, max_length);
     return count ? rows / count : 0;
 }
 
@@ -38,39 +42,68 @@ static double head_flops(const gb_bert_config *config, double tokens)
     return 2 * tokens * h * (h + config->vocab_size);
 }
 
-/* Arithmetic of one text of a table, in the mean. */
-static double text_flops(const gb_bert_config *config, const gb_row_file *tokens,
-                         uint32_t max_length, bool sparse)
+/* What is counted: an encoder, or a LLaMA. */
+typedef struct costed {
+    gb_model_input model;       /* of an encoder */
+    gb_language_input language; /* of a LLaMA */
+    bool sparse;                /* vectors of terms */
+    uint32_t around;            /* tokens around a text */
+    uint32_t width;             /* of a vector */
+} costed;
+
+static bool open_model(costed *c, const char *path, const gb_tokens *tokens, gb_status *status)
 {
+    if (gb_model_is_language(path)) {
+        if (!gb_language_input_open(&c->language, path, tokens, status))
+            return false;
+        c->around = gb_coder_around(c->language.coder);
+        c->width = c->language.config.hidden_size;
+        return true;
+    }
+    bool ok = gb_model_input_open(&c->model, path, tokens, status) &&
+              gb_folder_is_sparse(gb_folder_path(c->model.folder), &c->sparse, status);
+    c->around = 2;
+    c->width = c->sparse ? c->model.config.vocab_size : c->model.config.hidden_size;
+    return ok;
+}
+
+/* Arithmetic of one text of a table, in the mean. */
+static double text_flops(const costed *c, const gb_row_file *tokens, uint32_t max_length)
+{
+    const gb_bert_config *config = &c->model.config;
     uint32_t count = (uint32_t)gb_row_file_count(tokens);
-    double head = sparse ? head_flops(config, text_tokens(tokens, max_length)) : 0;
-    return count ? gb_encode_flops(config, tokens, NULL, count, max_length) / count + head : 0;
+    double tokens_of_text = text_tokens(tokens, c->around, max_length), sum = 0;
+    double head = c->sparse ? head_flops(config, tokens_of_text) : 0;
+    if (!c->language.coder)
+        return count ? gb_encode_flops(config, tokens, NULL, count, max_length) / count + head : 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum +=
+            gb_generate_flops(&c->language.config, tokens_at(tokens, i, c->around, max_length), 0);
+    return count ? sum / count : 0;
 }
 
 bool gb_print_encoding_cost(const gb_retriever_params *params, const char *collection_step,
                             const char *split, FILE *out, gb_status *status)
 {
-    gb_model_input model = {0};
+    costed c = {0};
     gb_tokens tokens = {0};
     uint32_t queries;
     gb_collection *collection = gb_open_collection(collection_step, status);
     bool ok = collection && count_queries(collection, split, &queries, status) &&
               gb_open_tokens(params->tokens, &tokens, status) &&
-              gb_model_input_open(&model, params->model, &tokens, status);
-    bool sparse = false;
-    ok = ok && gb_folder_is_sparse(gb_folder_path(model.folder), &sparse, status);
+              open_model(&c, params->model, &tokens, status);
     if (ok)
         fprintf(out,
                 "passages=%u queries=%u passage_flops=%.6g query_flops=%.6g passage_tokens=%.6g "
                 "query_tokens=%.6g width=%u\n",
                 (uint32_t)gb_row_file_count(tokens.passages), queries,
-                text_flops(&model.config, tokens.passages, tokens.max_passage, sparse),
-                text_flops(&model.config, tokens.queries, tokens.max_query, sparse),
-                text_tokens(tokens.passages, tokens.max_passage),
-                text_tokens(tokens.queries, tokens.max_query),
-                sparse ? model.config.vocab_size : model.config.hidden_size);
+                text_flops(&c, tokens.passages, tokens.max_passage),
+                text_flops(&c, tokens.queries, tokens.max_query),
+                text_tokens(tokens.passages, c.around, tokens.max_passage),
+                text_tokens(tokens.queries, c.around, tokens.max_query), c.width);
     gb_tokens_close(&tokens);
-    gb_model_input_close(&model);
+    gb_model_input_close(&c.model);
+    gb_language_input_close(&c.language);
     gb_collection_close(collection);
     return ok;
 }

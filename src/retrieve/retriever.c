@@ -5,21 +5,46 @@
 
 #include <stdlib.h>
 
-static bool open_model(gb_retriever *r, gb_status *status)
+static bool open_encoder(gb_retriever *r, gb_status *status)
 {
     const gb_retriever_params *how = &r->how;
-    return gb_open_tokens(how->tokens, &r->tokens, status) &&
-           gb_model_input_open(&r->model, how->model, &r->tokens, status) &&
-           gb_model_late(&r->model, &r->tokens, &r->late.settings, status) &&
-           (retrieve_is_late(r) ||
-            gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status)) &&
-           (r->params = gb_params_create(status)) &&
-           gb_bert_declare(r->params, &r->model.config, gb_retriever_is_sparse(r), &r->bert,
-                           status) &&
-           retrieve_late_open(r, status) &&
-           gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder),
-                                 status) &&
-           (r->values = gb_model_input_values(r->model.folder, r->params, status));
+    bool ok =
+        gb_model_input_open(&r->model, how->model, &r->tokens, status) &&
+        gb_model_late(&r->model, &r->tokens, &r->late.settings, status) &&
+        (retrieve_is_late(r) ||
+         gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status)) &&
+        (r->params = gb_params_create(status)) &&
+        gb_bert_declare(r->params, &r->model.config, gb_retriever_is_sparse(r), &r->bert, status) &&
+        retrieve_late_open(r, status) &&
+        gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder), status) &&
+        (r->values = gb_model_input_values(r->model.folder, r->params, status));
+    r->hidden = r->model.config.hidden_size;
+    if (ok)
+        r->specials = gb_vocab_specials(r->model.vocab);
+    return ok;
+}
+
+/* The tokens say how long its texts are. */
+static bool open_language(gb_retriever *r, gb_status *status)
+{
+    const gb_tokens *tokens = &r->tokens;
+    if (!gb_language_input_open(&r->language, r->how.model, tokens, status))
+        return false;
+    gb_coder_ids ids = gb_coder_special_ids(r->language.coder);
+    r->specials = (gb_special_ids){ids.pad, ids.unk, ids.before, ids.end, GB_MAP_NONE};
+    r->hidden = r->language.config.hidden_size;
+    r->sentence = r->language.sentence;
+    r->sentence.max_length =
+        tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
+    gb_settle_pooling(r->language.folder, true, gb_pooling_named(r->how.pooling), &r->sentence);
+    return true;
+}
+
+static bool open_model(gb_retriever *r, gb_status *status)
+{
+    return gb_open_tokens(r->how.tokens, &r->tokens, status) &&
+           (gb_model_is_language(r->how.model) ? open_language(r, status)
+                                               : open_encoder(r, status));
 }
 
 static bool read_query_weights(gb_retriever *r, gb_status *status)
@@ -54,11 +79,11 @@ static bool check_dims(const gb_retriever *r, gb_status *status)
 {
     uint32_t dims = r->how.dims;
     bool dense = !gb_retriever_is_sparse(r) && !retrieve_is_late(r);
-    return (dense ? dims <= r->model.config.hidden_size : !dims) ||
+    return (dense ? dims <= r->hidden : !dims) ||
            gb_fail(status, GB_USAGE, "--dims", dense ? "take fewer" : "leave it out",
                    dense ? "%u of the %u numbers of a vector"
                          : "%u numbers of a vector that is not one of a text (model of %u)",
-                   dims, r->model.config.hidden_size);
+                   dims, r->hidden);
 }
 
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
@@ -73,7 +98,6 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
         gb_retriever_close(r);
         return NULL;
     }
-    r->specials = gb_vocab_specials(r->model.vocab);
     return r;
 }
 
@@ -83,8 +107,10 @@ static void close_programs(retrieve_programs *programs)
         gb_encoder_destroy(programs->texts[i]);
         gb_late_encoder_destroy(programs->late_texts[i]);
     }
-    if (programs)
+    if (programs) {
+        gb_lm_encoder_destroy(programs->language);
         gb_state_destroy(programs->state);
+    }
     free(programs);
 }
 
@@ -99,6 +125,7 @@ void gb_retriever_close(gb_retriever *r)
         gb_bert_free(&r->bert);
     gb_params_destroy(r->params);
     gb_model_input_close(&r->model);
+    gb_language_input_close(&r->language);
     free(r->values);
     gb_npy_close(r->passages);
     free(r->query_weights);
@@ -123,7 +150,7 @@ uint32_t gb_retriever_width(const gb_retriever *r)
         return r->late.settings.width;
     if (gb_retriever_is_sparse(r))
         return r->model.config.vocab_size;
-    return r->how.dims ? r->how.dims : r->model.config.hidden_size;
+    return r->how.dims ? r->how.dims : r->hidden;
 }
 
 const gb_tokens *gb_retriever_tokens(const gb_retriever *r)
@@ -177,6 +204,42 @@ gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status
     return *encoder;
 }
 
+/* That of a LLaMA, for texts of all kinds. */
+static gb_lm_encoder *language_encoder(const gb_retriever *r, gb_status *status)
+{
+    gb_lm_encoder **encoder = &r->programs->language;
+    if (!*encoder)
+        *encoder = retrieve_language_encoder(&r->language, r->how.device, &r->sentence, r->how.dims,
+                                             true, status);
+    return *encoder;
+}
+
+/* What makes dense vectors of the texts of a kind. */
+typedef struct vector_maker {
+    gb_encoder *encoder;     /* or NULL */
+    gb_lm_encoder *language; /* otherwise */
+} vector_maker;
+
+static bool find_maker(const gb_retriever *r, gb_text_kind kind, vector_maker *m, gb_status *status)
+{
+    const gb_retriever *of = kind == GB_TEXT_QUERY && r->queries ? r->queries : r;
+    *m = (vector_maker){0};
+    return retrieve_is_language(of) ? (m->language = language_encoder(of, status)) != NULL
+                                    : (m->encoder = retrieve_encoder(of, kind, status)) != NULL;
+}
+
+static bool make_vectors(const vector_maker *m, const gb_encode_rows *texts, float *vectors,
+                         gb_status *status)
+{
+    return m->language ? gb_lm_encoder_run(m->language, texts, vectors, status)
+                       : gb_encoder_run(m->encoder, texts, vectors, status);
+}
+
+static gb_padding padding_of(const vector_maker *m)
+{
+    return m->language ? gb_lm_encoder_padding(m->language) : gb_encoder_padding(m->encoder);
+}
+
 gb_padding retrieve_padding_since(gb_padding now, gb_padding before)
 {
     return (gb_padding){now.used - before.used, now.computed - before.computed};
@@ -191,8 +254,8 @@ bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_enco
         return gb_fail(status, GB_USAGE, gb_folder_path(r->model.folder), "take a dense retriever",
                        "a %s model has no vector of a text",
                        gb_late_kind_name(r->late.settings.kind));
-    gb_encoder *encoder = retrieve_encoder(r, kind, status);
-    return encoder && gb_encoder_run(encoder, texts, vectors, status);
+    vector_maker m;
+    return find_maker(r, kind, &m, status) && make_vectors(&m, texts, vectors, status);
 }
 
 bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status)
@@ -203,7 +266,7 @@ bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status)
 
 /* What a part is made of. */
 typedef struct encoding {
-    gb_encoder *encoder;  /* does it */
+    vector_maker maker;   /* does it */
     gb_encode_rows texts; /* of this rank */
 } encoding;
 
@@ -215,14 +278,16 @@ static bool encode_some(void *self, uint32_t first, uint32_t count, float *vecto
                                  .rows = e->texts.rows,
                                  .first = e->texts.first + first,
                                  .count = count};
-    return gb_encoder_run(e->encoder, &some, vectors, status);
+    return make_vectors(&e->maker, &some, vectors, status);
 }
 
 bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
                         const gb_vector_file *file, gb_padding *padding, gb_status *status)
 {
     gb_ranks *ranks = r->how.ranks;
-    encoding e = {retrieve_encoder(r, kind, status), *texts};
+    encoding e = {.texts = *texts};
+    if (!find_maker(r, kind, &e.maker, status))
+        return false;
     retrieve_part part = {.file = file,
                           .label = texts->label,
                           .rows = texts->count,
@@ -232,11 +297,10 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
                    &part.count);
     e.texts.first += part.at;
-    gb_padding before = e.encoder ? gb_encoder_padding(e.encoder) : (gb_padding){0};
-    bool ok =
-        e.encoder && retrieve_write_part(&part, status) && retrieve_wait_for_ranks(ranks, status);
+    gb_padding before = padding_of(&e.maker);
+    bool ok = retrieve_write_part(&part, status) && retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
-        *padding = retrieve_padding_since(gb_encoder_padding(e.encoder), before);
+        *padding = retrieve_padding_since(padding_of(&e.maker), before);
     return ok;
 }
 

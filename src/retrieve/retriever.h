@@ -4,7 +4,6 @@
 
 #include "private.h"
 
-#include <gabbro/artifact.h>
 #include <gabbro/late.h>
 
 /* A model of late interaction, and its index. */
@@ -21,15 +20,18 @@ typedef struct retrieve_programs {
     gb_state *state;                /* parameters on the device */
     gb_encoder *texts[2];           /* of passages, of queries */
     gb_late_encoder *late_texts[2]; /* by gb_late_side; where vectors are of tokens */
+    gb_lm_encoder *language;        /* of all, where the model is a LLaMA */
 } retrieve_programs;
 
 struct gb_retriever {
     gb_retriever_params how;       /* as opened */
-    gb_model_input model;          /* the retriever */
+    gb_language_input language;    /* the retriever, if it is a LLaMA; otherwise: */
+    gb_model_input model;          /* the retriever, an encoder */
     gb_params *params;             /* of its encoder */
     gb_bert bert;                  /* its encoder */
     struct gb_retriever *queries;  /* the tower of queries, if they have one of their own */
     float *values;                 /* its parameters */
+    uint32_t hidden;               /* numbers of a state */
     gb_sentence_settings sentence; /* its pooling */
     gb_special_ids specials;       /* of its vocabulary */
     gb_tokens tokens;              /* ids of the collection */
@@ -40,6 +42,10 @@ struct gb_retriever {
     retrieve_programs *programs;   /* what encodes */
 };
 
+static inline bool retrieve_is_language(const gb_retriever *r)
+{
+    return r->language.coder != NULL;
+}
 static inline bool retrieve_is_late(const gb_retriever *r)
 {
     return r->late.settings.kind != GB_LATE_NONE;

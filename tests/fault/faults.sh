@@ -127,7 +127,10 @@ mkdir language
 printf '{"model_type": "llama", "vocab_size": 9, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4, ' >language/config.json
 printf '"num_hidden_layers": 1}\n' >>language/config.json
 fault 3 "a LLaMA without its tokenizer" 'no tokenizer that can be read' "$GABBRO" embed language
-fault 3 "a LLaMA in the place of an encoder" 'gabbro embed, ask and serve make vectors' gabbro encode --model language $data
+fault 3 "the same for a collection" 'no tokenizer that can be read' gabbro encode --model language $data
+fault 3 "a LLaMA's vocabulary without its tokenizer" 'no tokenizer that can be read' gabbro vocabulary --from language
+fault 3 "a LLaMA to be trained" 'mine, embed, ask and serve make vectors with a LLaMA' \
+    gabbro finetune --init language $data --negatives $bm25
 
 # ---- damaged collections --------------------------------------------------------------------------
 broken() # a fresh copy of the collection, to be damaged
