@@ -53,7 +53,7 @@ compare() # OUT DEVICES ARGUMENTS...: status in $status, output in OUT.stdout an
     for change in $tiny; do
         set -- "$@" --set "$change"
     done
-    set -- "$reproduce" costa/table3 --store "$work/store" --out "$out" --compare-devices "$devices" "$@"
+    set -- "$reproduce" costa/table3 --rows costa-r2 --store "$work/store" --out "$out" --compare-devices "$devices" "$@"
     status=0
     if [ "$out" = "$work/killed" ]; then
         setsid "$@" >"$out.stdout" 2>"$out.stderr" </dev/null &
