@@ -1,5 +1,6 @@
 /* The Vulkan instance, the validation layer, and what becomes of every VkResult. */
 #include "vk/private.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,17 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
     return vk_check(result, "starting Vulkan", status);
 }
 
+/* Of drivers that are loaded again and again some are not found any more at last (NVIDIA's after
+ * some thirty times): an instance that stays keeps them loaded. */
+static void stay_loaded(void)
+{
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    static VkInstance stays;
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+    if (!atomic_flag_test_and_set(&done) && vkCreateInstance(&info, NULL, &stays) != VK_SUCCESS)
+        stays = VK_NULL_HANDLE;
+}
+
 gb_instance *vk_instance_create(const gb_device_params *params, gb_status *status)
 {
     static const gb_config nothing = {0};
@@ -237,6 +249,7 @@ gb_instance *vk_instance_create(const gb_device_params *params, gb_status *statu
         vk_instance_destroy(instance);
         return NULL;
     }
+    stay_loaded();
     return instance;
 }
 
