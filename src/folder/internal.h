@@ -43,6 +43,13 @@ bool folder_architecture_find(const char *type, gb_encoder_kind *kind, const cha
 void folder_own_name(gb_encoder_kind kind, const char *canonical, char name[GB_WEIGHT_NAME]);
 void folder_bert_name(gb_encoder_kind kind, const char *stored, char name[GB_WEIGHT_NAME]);
 
+/* ---- rotary.c ---- */
+
+/* Reads the base of the angles from "rope_parameters", or a part of them for layers of a kind;
+ * *theta stays where there are none. GB_DATA for what is not the plain rotary positions of a whole
+ * head, with its name. */
+bool folder_read_rope(const json_t *parameters, const char *path, double *theta, gb_status *status);
+
 /* ---- modernbert.c ---- */
 
 /* ModernBertConfig: its defaults; what config.json says of it beyond BERT's settings, where what is

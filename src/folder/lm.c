@@ -141,6 +141,7 @@ static bool read_llama(const json_t *json, const char *path, gb_lm_config *c, gb
     return read_sizes(json, path, rest, 2, status) &&
            gb_json_get_real(json, "rms_norm_eps", path, &c->eps, status) &&
            gb_json_get_real(json, "rope_theta", path, &c->theta, status) &&
+           folder_read_rope(json_object_get(json, "rope_parameters"), path, &c->theta, status) &&
            gb_json_get_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
            gb_json_get_string(json, "hidden_act", path, &act, status) &&
            read_act("hidden_act", act, path, c, status);

@@ -24,7 +24,7 @@ static bool check_settings(const json_t *json, const char *path, gb_status *stat
                  {"norm_bias", false},
                  {"classifier_bias", false},
                  {"decoder_bias", true}};
-    static const char *const scaled[] = {"rope_scaling", "rope_parameters"};
+    const json_t *scaling = json_object_get(json, "rope_scaling");
     const char *act = "gelu";
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         bool value = flags[i].wanted;
@@ -35,18 +35,65 @@ static bool check_settings(const json_t *json, const char *path, gb_status *stat
                            "only ModernBERT with no other bias than the decoder's is computed",
                            "\"%s\" is %s", flags[i].key, value ? "true" : "false");
     }
-    for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++) {
-        const json_t *value = json_object_get(json, scaled[i]);
-        if (value && !json_is_null(value))
-            return gb_fail(status, GB_DATA, path,
-                           "only the plain rotary positions of \"global_rope_theta\" and "
-                           "\"local_rope_theta\" are computed",
-                           "\"%s\" is set", scaled[i]);
-    }
+    if (scaling && !json_is_null(scaling))
+        return gb_fail(status, GB_DATA, path, "only plain rotary positions are computed",
+                       "\"rope_scaling\" is set");
     return gb_json_get_string(json, "classifier_activation", path, &act, status) &&
            (strcmp(act, "gelu") == 0 ||
             gb_fail(status, GB_DATA, path, "only the exact (erf) GELU is computed",
                     "\"classifier_activation\" is \"%.60s\"; it must be \"gelu\"", act));
+}
+
+/* Those of transformers 5, for layers that look at all tokens and for the others. */
+static bool read_rope(const json_t *json, const char *path, gb_bert_config *config,
+                      gb_status *status)
+{
+    const json_t *both = json_object_get(json, "rope_parameters");
+    const char *key;
+    json_t *value;
+    if (!json_is_object(both))
+        return folder_read_rope(both, path, &config->theta, status);
+    json_object_foreach((json_t *)both, key, value)
+    {
+        bool global = strcmp(key, "full_attention") == 0;
+        if (!global && strcmp(key, "sliding_attention") != 0)
+            return gb_fail(status, GB_DATA, path,
+                           "they are those of \"full_attention\" and of \"sliding_attention\"",
+                           "\"rope_parameters\" have \"%.60s\"", key);
+        if (!folder_read_rope(value, path, global ? &config->theta : &config->local_theta, status))
+            return false;
+    }
+    return true;
+}
+
+/* Whether every n-th layer looks at all tokens, from the first, and no other one. */
+static bool is_every(const json_t *types, uint32_t n)
+{
+    bool every = n > 0;
+    for (size_t i = 0; every && i < json_array_size(types); i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        every = type && strcmp(type, i % n == 0 ? "full_attention" : "sliding_attention") == 0;
+    }
+    return every;
+}
+
+/* The same where transformers 5 lists the layers: what the file says besides, or what they are. */
+static bool read_layers(const json_t *json, const char *path, gb_bert_config *config,
+                        gb_status *status)
+{
+    const json_t *types = json_object_get(json, "layer_types");
+    uint32_t n = config->global_every;
+    if (!types || json_is_null(types))
+        return true;
+    if (json_array_size(types) == config->layers && !is_every(types, n))
+        for (n = 1; n < config->layers && !is_every(types, n);)
+            n++;
+    config->global_every = n;
+    return (json_array_size(types) == config->layers && is_every(types, n)) ||
+           gb_fail(status, GB_DATA, path,
+                   "every n-th layer must be of \"full_attention\", from the first, and the others "
+                   "of \"sliding_attention\"",
+                   "\"layer_types\" are not those of %u such layers", config->layers);
 }
 
 bool folder_modern_read(const json_t *json, const char *path, gb_bert_config *config,
@@ -57,7 +104,8 @@ bool folder_modern_read(const json_t *json, const char *path, gb_bert_config *co
         return false;
     if (json_is_null(json_object_get(json, "local_rope_theta")))
         config->local_theta = config->theta;
-    return gb_json_get_real(json, "local_rope_theta", path, &config->local_theta, status);
+    return gb_json_get_real(json, "local_rope_theta", path, &config->local_theta, status) &&
+           read_rope(json, path, config, status) && read_layers(json, path, config, status);
 }
 
 bool folder_modern_check(const gb_bert_config *config, const char *where, const char *hint,

@@ -73,6 +73,14 @@ for kind in distilbert roberta xlm-roberta mpnet modernbert modernbert-head mode
     [ $kind = modernbert-means ] || trained $kind
 done
 
+# config.json of transformers 5, which lists the layers and has angles by their kinds.
+cp -r "$golden/modernbert-head" five && chmod -R u+w five
+sed '/"global_attn_every_n_layers"/d; /"local_rope_theta"/d
+    s/"global_rope_theta": 1000.0/"layer_types": ["full_attention", "sliding_attention", "full_attention"], "rope_parameters": {\
+        "full_attention": {"rope_theta": 1000.0, "rope_type": "default"},\
+        "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"}}/' "$golden/modernbert-head/config.json" >five/config.json
+verified modernbert-head five "the same with the config.json of transformers 5"
+
 # The first numbers of vectors, of length 1 again where all of them were.
 numbers() # [OPTION...]
 {

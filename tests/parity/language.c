@@ -192,10 +192,14 @@ Test(language, llama, .timeout = 100)
 Test(language, foreign_configs)
 {
     static const char *const texts_[] = {
-        "{\"model_type\": \"gpt2\"}", "{\"model_type\": \"t5\", \"vocab_size\": 9}",
+        "{\"model_type\": \"gpt2\"}",
+        "{\"model_type\": \"t5\", \"vocab_size\": 9}",
         "{\"model_type\": \"llama\", \"vocab_size\": 9, \"hidden_size\": 32, "
         "\"intermediate_size\": 8, \"num_attention_heads\": 2, \"num_hidden_layers\": 1, "
         "\"rope_scaling\": {\"factor\": 2}}",
+        "{\"model_type\": \"llama\", \"vocab_size\": 9, \"hidden_size\": 32, "
+        "\"intermediate_size\": 8, \"num_attention_heads\": 2, \"num_hidden_layers\": 1, "
+        "\"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 8, \"rope_theta\": 5e5}}",
         "{\"model_type\": \"llama\", \"vocab_size\": 9, \"hidden_size\": 32, "
         "\"intermediate_size\": 8, \"num_attention_heads\": 2, \"num_hidden_layers\": 1, "
         "\"num_key_value_heads\": 0}",
@@ -214,6 +218,26 @@ Test(language, foreign_configs)
         cr_expect_not(gb_lm_config_read(path, &config, &status), "%s", texts_[i]);
         cr_expect_eq(status.code, GB_DATA, "%s: %s", texts_[i], status.what);
     }
+    remove(path);
+}
+
+/* Angles as transformers 5 writes them. */
+Test(language, rope_parameters)
+{
+    char path[] = "/tmp/gabbro-config-XXXXXX";
+    int file = mkstemp(path);
+    gb_status status = {0};
+    gb_lm_config config = {0};
+    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
+    cr_assert(out &&
+              fputs("{\"model_type\": \"llama\", \"vocab_size\": 9, \"hidden_size\": 32, "
+                    "\"intermediate_size\": 8, \"num_attention_heads\": 2, "
+                    "\"num_hidden_layers\": 1, \"rope_parameters\": {\"rope_theta\": 5e5, "
+                    "\"rope_type\": \"default\"}}",
+                    out) >= 0 &&
+              !fclose(out));
+    MUST(gb_lm_config_read(path, &config, &status));
+    cr_expect_eq(config.theta, 5e5);
     remove(path);
 }
 

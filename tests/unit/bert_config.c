@@ -134,6 +134,27 @@ Test(config, modern_defaults_and_round_trip)
     cr_expect(back.theta == 700 && back.local_theta == 700);
 }
 
+/* As transformers 5 writes it. */
+Test(config, modern_of_transformers_5)
+{
+    gb_bert_config config;
+    gb_status status = {0};
+    spill(
+        "{" MODERN_SIZES ",\"layer_types\":[\"full_attention\",\"sliding_attention\"],"
+        "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":700.0,\"rope_type\":\"default\"},"
+        "\"sliding_attention\":{\"rope_theta\":70.0,\"rope_type\":\"default\"}}}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_expect(config.theta == 700 && config.local_theta == 70 && config.global_every == 3);
+    spill("{" MODERN_SIZES ",\"layer_types\":[\"full_attention\",\"full_attention\"],"
+          "\"global_rope_theta\":700,\"rope_parameters\":{\"sliding_attention\":{\"rope_theta\":70}"
+          "}}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_expect(config.theta == 700 && config.local_theta == 70 && config.global_every == 1);
+    spill("{" MODERN_SIZES ",\"rope_parameters\":{},\"layer_types\":null}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_expect(config.theta == 160000 && config.local_theta == 10000 && config.global_every == 3);
+}
+
 Test(config, what_modern_does_not_compute_is_refused)
 {
     static const char *const cases[][2] = {
@@ -144,7 +165,17 @@ Test(config, what_modern_does_not_compute_is_refused)
         {"{" MODERN_SIZES ",\"classifier_activation\":\"relu\"}",
          "\"classifier_activation\" is \"relu\""},
         {"{" MODERN_SIZES ",\"rope_scaling\":{\"type\":\"linear\"}}", "\"rope_scaling\" is set"},
-        {"{" MODERN_SIZES ",\"rope_parameters\":{}}", "\"rope_parameters\" is set"},
+        {"{" MODERN_SIZES ",\"rope_parameters\":{\"rope_theta\":7}}",
+         "\"rope_parameters\" have \"rope_theta\""},
+        {"{" MODERN_SIZES ",\"rope_parameters\":[]}", "\"rope_parameters\" are no JSON object"},
+        {"{" MODERN_SIZES ",\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"yarn\"}}}",
+         "\"rope_type\" is \"yarn\""},
+        {"{" MODERN_SIZES ",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":0.5}}}",
+         "\"global_rope_theta\" is 0.5"},
+        {"{" MODERN_SIZES ",\"layer_types\":[\"sliding_attention\",\"full_attention\"]}",
+         "\"layer_types\" are not those"},
+        {"{" MODERN_SIZES ",\"layer_types\":[\"full_attention\"]}",
+         "\"layer_types\" are not those of 2"},
         {"{" MODERN_SIZES ",\"global_rope_theta\":1}", "\"global_rope_theta\" is 1"},
         {"{" MODERN_SIZES ",\"local_rope_theta\":-3}", "\"local_rope_theta\" -3"},
         {"{" MODERN_SIZES ",\"global_attn_every_n_layers\":0}",
