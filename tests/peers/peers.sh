@@ -14,7 +14,7 @@
 # installed; else PyPI's, which brings 2 GB of CUDA libraries along that nothing here needs.
 # tokenizers 0.22.2 is what transformers 4.57.6 asks for; the ids in tests/golden were made by 0.23.3 (their
 # first line says it). Both give the same ids. PyLate, for `late`, asks for other versions: where it is wanted,
-# `pip install --no-deps pylate` into the environment.
+# an environment of its own (GABBRO_PEERS_PARTS=late) with pylate 1.6, sentence-transformers 5.3.0 and datasets 4.0.0.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 70
 # shellcheck source=tests/checks.sh
