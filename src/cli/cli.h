@@ -64,4 +64,11 @@ extern const gb_command gb_cli_verify;
 extern const gb_command gb_cli_vocabulary;
 extern const gb_command gb_cli_weigh_words;
 
+/* Options of the whole program, for its help. */
+extern const gb_option gb_program_options[];
+
+/* Takes the program's options out of argv and sets the configuration, and the environment of
+ * processes that are started from here, by them. GB_USAGE where a value is missing or unknown. */
+bool gb_program_options_take(gb_config *config, int *argc, char **argv, gb_status *status);
+
 #endif
