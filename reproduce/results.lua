@@ -57,19 +57,11 @@ function note_row(key, evaluation, set)
   note {row = key, evaluation = evaluation, set = set}
 end
 
-local function evaluate_reranked(key, cross, first, ...)
-  return artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, evaluate(first), ...), "--collection",
-    here.set.collection, "--depth", settings.search_depth, identical_passages())
-end
-
--- A row of what a cross-encoder makes of the first passages of a retriever or of "bm25".
+-- A row of what a cross-encoder, which the row trained, makes of the first passages of a retriever or of "bm25".
 function reranked_row(key, cross, first, ...)
-  note_row(key, evaluate_reranked(key, cross, first, ...), columns_of(here.set.name))
-end
-
--- The same of BM25's passages, and the cross-encoder is what the row trained.
-function cross_row(key, cross, ...)
-  note({row = key, evaluation = evaluate_reranked(key, cross, "bm25", ...)}, cross)
+  local evaluation = artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, evaluate(first), ...),
+    "--collection", here.set.collection, "--depth", settings.search_depth, identical_passages())
+  note({row = key, evaluation = evaluation, set = columns_of(here.set.name)}, cross)
 end
 
 -- A row of the rankings of several retrievers, or "bm25", fused by reciprocal ranks.

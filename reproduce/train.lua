@@ -39,7 +39,7 @@ local function train_cross()
   for round = 1, tonumber(settings.rounds) do
     cross = round == 1 and finetune_as(how, encoder, here.set.bm25)
       or finetune_as(how, encoder, rerank(cross, here.set.bm25), here.set.bm25)
-    cross_row("round " .. round, cross, "--depth", settings.bm25_depth)
+    reranked_row("round " .. round, cross, "bm25", "--depth", settings.bm25_depth)
   end
 end
 

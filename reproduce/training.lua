@@ -184,6 +184,14 @@ function finetune_as(how, encoder, run_of, other_run)
     here.seed, how.options or {}, option("--micro-batch", setting(how.micro_batch or "finetune_micro_batch")), run.ranks, run.shards)
 end
 
+-- As finetune_as, for epochs and at a rate of the system's own (NAME_finetune_epochs, NAME_finetune_learning_rate) where
+-- the scale has them.
+local function finetune_own(name, how, encoder, ...)
+  how.epochs = setting(name .. "_finetune_epochs")
+  how.rate = setting(name .. "_finetune_learning_rate")
+  return finetune_as(how, encoder, ...)
+end
+
 -- A retriever trained with negatives from BM25's run, or from one or two others.
 function finetune(encoder, negatives, other_negatives)
   return finetune_as({}, encoder, negatives or here.set.bm25, other_negatives)
@@ -194,13 +202,14 @@ end
 function late_interaction(scoring, encoder, negatives, other_negatives)
   local widths = scoring == "tokens" and {option("--token-width", setting "colbert_token_width"),
     option("--query-length", setting "colbert_query_tokens")} or {}
-  return finetune_as({options = {"--scoring", scoring, widths}}, encoder, negatives or here.set.bm25, other_negatives)
+  return finetune_own(scoring == "tokens" and "colbert" or scoring, {options = {"--scoring", scoring, widths}}, encoder,
+    negatives or here.set.bm25, other_negatives)
 end
 
 -- A cross-encoder trained like a retriever. What its --micro-batch counts are queries with all pairs.
 function cross_encoder(encoder, negatives, other_negatives)
-  return finetune_as({command = "finetune-cross", micro_batch = "cross_micro_batch", options = {"--extend-positions"}}, encoder,
-    negatives or here.set.bm25, other_negatives)
+  return finetune_own("cross", {command = "finetune-cross", micro_batch = "cross_micro_batch", options = {"--extend-positions"}},
+    encoder, negatives or here.set.bm25, other_negatives)
 end
 
 -- What a run, or an evaluation, has for each query, ranked by a cross-encoder; options, such as --depth,
@@ -248,14 +257,9 @@ function hard_negatives()
   return mine(finetune(here.mlm)), here.set.bm25
 end
 
--- A sparse encoder trained with negatives from BM25's run, at a rate and for epochs of its own: SPLADE, with
--- options of the loss, the regularisers or others.
+-- A sparse encoder trained with negatives from BM25's run: SPLADE, with options of the loss, the regularisers or others.
 function splade(encoder, ...)
-  return finetune_as({
-    epochs = own_setting("splade", "finetune_epochs"),
-    rate = own_setting("splade", "finetune_learning_rate"),
-    options = {"--scoring", "sparse", ...},
-  }, encoder, here.set.bm25)
+  return finetune_own("splade", {options = {"--scoring", "sparse", ...}}, encoder, here.set.bm25)
 end
 
 -- The same, but queries are the terms that they have.
@@ -353,9 +357,9 @@ end
 function topics(encoder, clusters, teacher, bins)
   local vectors = artifact(with_seed "vectors of the training queries", "encode", "--model", finetune(encoder), "--collection",
     here.set.collection, "--tokens", here.tokens, "--split", "train")
-  return finetune_as({epochs = own_setting("tasb", "finetune_epochs"), options = {"--loss", "margin-mse", "--in-batch-weight",
-    "0.75", "--teacher", teacher, "--query-vectors", vectors, "--clusters", clusters, option("--margin-bins", bins),
-    "--drop-unscored"}}, encoder, here.set.bm25)
+  return finetune_own("tasb", {options = {"--loss", "margin-mse", "--in-batch-weight", "0.75", "--teacher", teacher,
+    "--query-vectors", vectors, "--clusters", clusters, option("--margin-bins", bins), "--drop-unscored"}}, encoder,
+    here.set.bm25)
 end
 
 -- TCT-ColBERT: a late-interaction model (of late_interaction("tokens", ...)) teaches a dense one over all passages of the
