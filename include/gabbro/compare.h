@@ -3,7 +3,7 @@
 #ifndef GABBRO_COMPARE_H
 #define GABBRO_COMPARE_H
 
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 
 #include <stdio.h>
 

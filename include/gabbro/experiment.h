@@ -3,7 +3,7 @@
 #ifndef GABBRO_EXPERIMENT_H
 #define GABBRO_EXPERIMENT_H
 
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 #include <gabbro/options.h>
 #include <gabbro/ranks.h>
 #include <gabbro/store.h>

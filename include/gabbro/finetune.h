@@ -5,7 +5,7 @@
 
 #include <gabbro/eval.h>
 #include <gabbro/late.h>
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 #include <gabbro/options.h>
 
 /* A query to train on, with the passages that it is trained against. */

@@ -4,7 +4,7 @@
 #define GABBRO_PRETRAIN_H
 
 #include <gabbro/data.h>
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 #include <gabbro/options.h>
 
 /* What a passage is paired with. */

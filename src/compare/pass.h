@@ -2,7 +2,7 @@
 #ifndef COMPARE_PASS_H
 #define COMPARE_PASS_H
 
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 
 typedef struct pass {
     gb_executable *exec; /* forward and gradient, over the state it was made with */

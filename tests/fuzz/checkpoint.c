@@ -1,7 +1,7 @@
 /* Checkpoints of training. Half of the inputs get the hash that makes them look whole. */
 #include "fuzz.h"
 
-#include "../../src/nn/checkpoint.c"
+#include "../../src/trainer/checkpoint.c"
 
 #define FLOATS 8 /* of an arena */
 #define STEPS  3 /* of the run */
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     gb_log_set_level(GB_LOG_ERROR);
     fuzz_file("checkpoint", (const uint8_t *)bytes, length);
-    bool ok = nn_checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &scale, &status);
+    bool ok = trainer_checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &scale, &status);
     fuzz_check(ok, &status);
     if (next_step > STEPS)
         abort();

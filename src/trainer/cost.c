@@ -1,5 +1,5 @@
 /* What trainings and encodings take, from their programs and texts alone: nothing runs. */
-#include "train.h"
+#include "private.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 static const gb_target anywhere = {
     .profile = GB_PROFILE_SCALAR, .max_groups = 65535, .max_invocations = 1024};
 
-uint64_t nn_train_parameter_bytes(const gb_params *params)
+uint64_t trainer_parameter_bytes(const gb_params *params)
 {
     uint64_t bytes = 0;
     for (int a = 0; a < GB_ARENA_COUNT; a++)
@@ -39,7 +39,7 @@ static bool add_step(const gb_task *task, const gb_train_params *params, const g
     gb_tape *tape = gb_tape_create(params->params, params->label, status);
     bool ok = tape != NULL;
     if (ok) {
-        gb_builder builder = nn_train_builder(params, tape, NULL);
+        gb_builder builder = trainer_builder(params, tape, NULL);
         task->build(task->self, &builder, bucket, losses);
         uint32_t forward_nodes = gb_tape_node_count(tape);
         ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status);
@@ -67,7 +67,7 @@ static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_st
 bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
                        gb_train_cost *cost, gb_status *status)
 {
-    *cost = (gb_train_cost){.parameter_bytes = nn_train_parameter_bytes(params->params)};
+    *cost = (gb_train_cost){.parameter_bytes = trainer_parameter_bytes(params->params)};
     for (uint32_t b = 0; b < batches; b++) {
         gb_bucket bucket = {0};
         if (!task->sample(task->self, b, &bucket, status) ||

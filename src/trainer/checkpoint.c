@@ -45,9 +45,9 @@ static size_t whole_bytes(const header *head, const gb_params *params)
            (head->version == 2 ? sizeof(loss_scale) : 0);
 }
 
-bool nn_checkpoint_write(const char *dir, gb_state *state, const gb_params *params,
-                         uint32_t next_step, double (*log)[GB_MAX_LOSSES], const loss_scale *scale,
-                         gb_status *status)
+bool trainer_checkpoint_write(const char *dir, gb_state *state, const gb_params *params,
+                              uint32_t next_step, double (*log)[GB_MAX_LOSSES],
+                              const loss_scale *scale, gb_status *status)
 {
     header head = {
         .version = version_of(scale), .next_step = next_step, .floats = gb_params_floats(params)};
@@ -92,9 +92,9 @@ static const char *damage(const char *all, size_t length, const gb_params *param
     return memcmp(hash, all + bytes, GB_HASH_SIZE) ? "damaged" : NULL;
 }
 
-bool nn_checkpoint_read(const char *dir, gb_state *state, const gb_params *params, uint32_t steps,
-                        uint32_t *next_step, double (*log)[GB_MAX_LOSSES], loss_scale *scale,
-                        gb_status *status)
+bool trainer_checkpoint_read(const char *dir, gb_state *state, const gb_params *params,
+                             uint32_t steps, uint32_t *next_step, double (*log)[GB_MAX_LOSSES],
+                             loss_scale *scale, gb_status *status)
 {
     char *path = gb_path_join(status, dir, "checkpoint");
     if (!path)

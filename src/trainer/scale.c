@@ -3,7 +3,7 @@
  * is no number updates nothing and halves the factor; many good ones in a row double it. The factor
  * of a step follows from the steps up to the last but one, whose updates are finished: the device
  * never waits for the host, and a resumed run has the same factors. */
-#include "train.h"
+#include "private.h"
 
 #include <math.h>
 
@@ -12,7 +12,7 @@
 #define MOST_SCALE  0x1p+24f /* sums of squares of scaled gradients stay floats */
 #define GOOD_STEPS  2000     /* as torch.amp.GradScaler */
 
-void nn_scale_start(trainer *t)
+void trainer_scale_start(trainer *t)
 {
     bool halves = gb_device_get_caps(t->device)->precision == GB_FP16;
     t->scale.factor = t->params->loss_scale > 0 ? t->params->loss_scale : halves ? FIRST_SCALE : 0;
@@ -32,7 +32,7 @@ static bool read_outcome(trainer *t, uint32_t step, gb_status *status)
     return true;
 }
 
-bool nn_scale_update(trainer *t, uint32_t step, gb_status *status)
+bool trainer_scale_update(trainer *t, uint32_t step, gb_status *status)
 {
     loss_scale *s = &t->scale;
     if (s->factor <= 0 || step < 2)
@@ -55,7 +55,7 @@ bool nn_scale_update(trainer *t, uint32_t step, gb_status *status)
                    "the gradient is no number at step %u, however small it is made", step - 1);
 }
 
-bool nn_scale_collect(trainer *t, gb_status *status)
+bool trainer_scale_collect(trainer *t, gb_status *status)
 {
     return t->scale.factor <= 0 || (read_outcome(t, 0, status) && read_outcome(t, 1, status));
 }
@@ -75,7 +75,7 @@ static bool fill_factor(const void *record_, gb_executable *exec, uint32_t step,
     return factor != NULL;
 }
 
-bool nn_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status)
+bool trainer_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status)
 {
     if (t->scale.factor <= 0)
         return gb_backward(tape, b->losses[0], status);

@@ -1,6 +1,6 @@
 /* The training loop: draw, fill, run, step; tapes recorded once per shape and replayed. */
 #include "checkpoint.h"
-#include "train.h"
+#include "private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void bucket_destroy(training_program *b)
     free(b);
 }
 
-uint32_t nn_train_loss_count(const gb_task *task)
+uint32_t trainer_loss_count(const gb_task *task)
 {
     uint32_t count = 0;
     while (count < GB_MAX_LOSSES && task->loss_names[count])
@@ -22,7 +22,7 @@ uint32_t nn_train_loss_count(const gb_task *task)
     return count;
 }
 
-gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding)
+gb_builder trainer_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding)
 {
     return (gb_builder){.tape = tape,
                         .dropout = (float)params->config->hidden_dropout,
@@ -39,10 +39,10 @@ static bool whole_build(trainer *t, training_program *b, gb_builder *builder, gb
     t->task->build(t->task->self, builder, &b->bucket, b->losses);
     if (!gb_tape_ok(builder->tape, status))
         return false;
-    for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++)
+    for (uint32_t l = 0; l < trainer_loss_count(t->task); l++)
         gb_tape_output(builder->tape, b->losses[l]);
     b->forward_nodes = gb_tape_node_count(builder->tape);
-    return nn_scale_backward(t, b, builder->tape, status);
+    return trainer_scale_backward(t, b, builder->tape, status);
 }
 
 /* What the program of a bucket is built from. */
@@ -52,12 +52,12 @@ typedef struct bucket_plan {
     uint32_t width;      /* of vectors, for PROGRAM_COMPARE */
 } bucket_plan;
 
-bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
-                    gb_status *status)
+bool trainer_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
+                   gb_status *status)
 {
-    gb_builder builder = nn_train_builder(t->params, tape, &t->padding);
+    gb_builder builder = trainer_builder(t->params, tape, &t->padding);
     bool ok = b->kind == PROGRAM_BATCH ? whole_build(t, b, &builder, status)
-                                       : nn_microbatches_build(t, b, &builder, width, status);
+                                       : trainer_microbatches_build(t, b, &builder, width, status);
     bool gradient = b->kind == PROGRAM_BATCH || b->kind == PROGRAM_MICROBATCH;
     if (ok && gradient && t->params->storage == GB_STORE_BFLOAT16)
         gb_keep_bfloat16(tape, b->forward_nodes);
@@ -67,7 +67,7 @@ bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *ta
 static bool training_program_build(void *self, gb_tape *tape, gb_status *status)
 {
     const bucket_plan *plan = self;
-    return nn_train_build(plan->t, plan->b, plan->width, tape, status);
+    return trainer_build(plan->t, plan->b, plan->width, tape, status);
 }
 
 static training_program *bucket_add(trainer *t, training_program_kind kind, const gb_bucket *bucket,
@@ -93,8 +93,8 @@ static training_program *bucket_add(trainer *t, training_program_kind kind, cons
     return t->programs[t->program_count++] = b;
 }
 
-training_program *nn_train_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
-                                   uint32_t width, gb_status *status)
+training_program *trainer_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
+                                  uint32_t width, gb_status *status)
 {
     for (size_t i = 0; i < t->program_count; i++)
         if (t->programs[i]->kind == kind &&
@@ -106,13 +106,13 @@ training_program *nn_train_program(trainer *t, training_program_kind kind, const
     return b;
 }
 
-bool nn_train_collect(trainer *t, gb_status *status)
+bool trainer_collect(trainer *t, gb_status *status)
 {
     pending last = t->last;
     t->last.training_program = NULL;
     if (!last.training_program)
         return true;
-    for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++) {
+    for (uint32_t l = 0; l < trainer_loss_count(t->task); l++) {
         if (last.training_program->losses[l] == GB_NO_TENSOR)
             continue;
         double *loss = &last.losses[l];
@@ -141,15 +141,15 @@ static bool update(trainer *t, uint32_t step, gb_status *status)
     return gb_executable_run(t->adamw, &t->updates[step % 2], status);
 }
 
-bool nn_train_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
-                  gb_status *status)
+bool trainer_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
+                 gb_status *status)
 {
     pending now = {.training_program = b, .step = step, .losses = losses};
     if (!gb_executable_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
         return false;
     t->flops += gb_executable_flops(b->exec);
     /* Only now, with this run on its way, wait for the one before it. */
-    if (!nn_train_collect(t, status))
+    if (!trainer_collect(t, status))
         return false;
     t->last = now;
     return true;
@@ -158,26 +158,28 @@ bool nn_train_run(trainer *t, training_program *b, uint32_t step, double *losses
 static bool whole_step(trainer *t, const gb_bucket *bucket, uint32_t step, bool updated,
                        gb_status *status)
 {
-    training_program *b = nn_train_program(t, PROGRAM_BATCH, bucket, 0, status);
+    training_program *b = trainer_program(t, PROGRAM_BATCH, bucket, 0, status);
     return b && gb_executable_fill(b->exec, step, status) &&
-           nn_train_run(t, b, step, t->log[step], updated, status);
+           trainer_run(t, b, step, t->log[step], updated, status);
 }
 
-bool nn_train_step(trainer *t, uint32_t step, bool updated, gb_status *status)
+bool trainer_step(trainer *t, uint32_t step, bool updated, gb_status *status)
 {
     const gb_microbatch *microbatch = &t->task->microbatch;
     gb_bucket bucket = {0};
     double start_s = gb_now_s();
     gb_ranks_at(t->params->ranks, "%s, step %u of %u", t->params->label, step + 1,
                 t->params->schedule.steps);
-    if (!nn_scale_update(t, step, status) || !t->task->sample(t->task->self, step, &bucket, status))
+    if (!trainer_scale_update(t, step, status) ||
+        !t->task->sample(t->task->self, step, &bucket, status))
         return false;
     t->data_s += gb_now_s() - start_s;
     uint32_t most = t->params->micro_batch, gradient_shards = t->params->gradient_shards;
     uint32_t texts = most || gradient_shards ? microbatch->count(t->task->self) : 0;
     if (!gradient_shards && texts <= most)
         return whole_step(t, &bucket, step, updated, status);
-    return nn_microbatches_run(t, step, texts, status) && (!updated || update(t, step, status));
+    return trainer_microbatches_run(t, step, texts, status) &&
+           (!updated || update(t, step, status));
 }
 
 /* When the next checkpoint is due. */
@@ -197,11 +199,11 @@ static bool checkpoint_due(const trainer *t, const checkpoints *c)
 static bool save(trainer *t, uint32_t next_step, checkpoints *c, gb_status *status)
 {
     double start_s = gb_now_s();
-    if (!nn_train_collect(t, status) || !nn_scale_collect(t, status))
+    if (!trainer_collect(t, status) || !trainer_scale_collect(t, status))
         return false;
     if (t->params->resume_dir && !gb_ranks_rank(t->params->ranks) &&
-        !nn_checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
-                             &t->scale, status))
+        !trainer_checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step,
+                                  t->log, &t->scale, status))
         return false;
     c->last_s = gb_now_s();
     c->taken_s = c->last_s - start_s;
@@ -238,11 +240,11 @@ static bool step_and_save(trainer *t, uint32_t step, uint32_t first, checkpoints
 {
     uint32_t steps = t->params->schedule.steps;
     double start_s = gb_now_s(), built_s = t->build_s;
-    if (!nn_train_step(t, step, true, status))
+    if (!trainer_step(t, step, true, status))
         return false;
     t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
     bool stop;
-    if (!nn_shards_stop(t, &stop, status))
+    if (!trainer_shards_stop(t, &stop, status))
         return false;
     if ((stop || checkpoint_due(t, saved) || check_due(t, step + 1)) &&
         !save(t, step + 1, saved, status))
@@ -273,7 +275,7 @@ static bool loop(trainer *t, float *values, uint32_t *done, gb_status *status)
         if (check_due(t, *done) && !check(t, *done, values, &over, status))
             return false;
     }
-    if (!nn_train_collect(t, status) || !nn_scale_collect(t, status))
+    if (!trainer_collect(t, status) || !trainer_scale_collect(t, status))
         return false;
     *note = '\0';
     if (*done)
@@ -293,7 +295,7 @@ static bool update_build(void *self, gb_tape *tape, gb_status *status)
     return true;
 }
 
-bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
+bool trainer_prepare(trainer *t, const float *values, gb_status *status)
 {
     if (t->params->micro_batch && !t->task->microbatch.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
@@ -304,9 +306,9 @@ bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
     if (!gb_train_fit(t->device, t->task, &t->settled, status))
         return false;
     t->params = &t->settled;
-    nn_scale_start(t);
+    trainer_scale_start(t);
     t->step_s = gb_alloc(t->params->schedule.steps, sizeof *t->step_s, status);
-    if (!t->step_s || !nn_shards_prepare(t, status))
+    if (!t->step_s || !trainer_shards_prepare(t, status))
         return false;
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
@@ -317,7 +319,7 @@ bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
     return t->adamw != NULL;
 }
 
-void nn_train_free(trainer *t)
+void trainer_free(trainer *t)
 {
     for (size_t i = 0; i < t->program_count; i++)
         bucket_destroy(t->programs[i]);
@@ -326,7 +328,7 @@ void nn_train_free(trainer *t)
     free(t->gradients);
     free(t->cuts);
     free(t->step_s);
-    nn_shards_free(t);
+    trainer_shards_free(t);
     gb_executable_destroy(t->adamw);
     gb_state_destroy(t->state);
 }
@@ -344,7 +346,7 @@ static uint64_t largest_arena(const trainer *t)
 static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
 {
     uint32_t tenth = steps / 10 ? steps / 10 : 1;
-    for (uint32_t l = 0; l < nn_train_loss_count(t->task) && steps; l++) {
+    for (uint32_t l = 0; l < trainer_loss_count(t->task) && steps; l++) {
         double first = 0, last = 0;
         for (uint32_t i = 0; i < tenth; i++) {
             first += t->log[i][l] / tenth;
@@ -380,20 +382,20 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     uint32_t steps = params->schedule.steps;
     double(*own_log)[GB_MAX_LOSSES] = log ? NULL : gb_alloc(steps, sizeof *own_log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log ? log : own_log};
-    bool ok = t.log && nn_train_prepare(&t, values, status);
+    bool ok = t.log && trainer_prepare(&t, values, status);
     if (ok && params->resume_dir && !gb_ranks_rank(params->ranks))
-        ok = nn_checkpoint_read(params->resume_dir, t.state, params->params, steps,
-                                &result->resumed_at, t.log, &t.scale, status);
-    ok = ok && nn_shards_resume(&t, &result->resumed_at, status);
+        ok = trainer_checkpoint_read(params->resume_dir, t.state, params->params, steps,
+                                     &result->resumed_at, t.log, &t.scale, status);
+    ok = ok && trainer_shards_resume(&t, &result->resumed_at, status);
     uint32_t resumed_at = result->resumed_at, done = resumed_at;
     ok = ok && loop(&t, values, &done, status) &&
          gb_state_read(t.state, GB_ARENA_PARAMS, values, status) &&
-         nn_shards_agree(&t, values, status);
+         trainer_shards_agree(&t, values, status);
     if (ok)
         summarise(&t, done, result);
     result->resumed_at = resumed_at;
     result->seconds = gb_now_s() - start_s;
-    nn_train_free(&t);
+    trainer_free(&t);
     free(own_log);
     return ok;
 }
@@ -405,8 +407,8 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
     uint64_t floats = gb_params_arena_floats(params->params, GB_ARENA_GRADS);
     double(*log)[GB_MAX_LOSSES] = gb_alloc((size_t)step + 1, sizeof *log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log};
-    bool ok = log && nn_train_prepare(&t, values, status) &&
-              nn_train_step(&t, step, false, status) && nn_train_collect(&t, status) &&
+    bool ok = log && trainer_prepare(&t, values, status) && trainer_step(&t, step, false, status) &&
+              trainer_collect(&t, status) &&
               gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
     for (uint64_t i = 0; ok && t.scale.factor > 0 && i < floats; i++)
         gradients[i] /= t.scale.factor;
@@ -414,7 +416,7 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
         memcpy(losses, log[step], sizeof log[step]);
         *arena_bytes = largest_arena(&t);
     }
-    nn_train_free(&t);
+    trainer_free(&t);
     free(log);
     return ok;
 }

@@ -3,7 +3,7 @@
  * first, forward only; then the losses over all vectors, and the gradient of these; then every part
  * again, with the same dropout, its gradient starting from that of its vectors and its own losses.
  * Where a batch is in shards (shards.c), a rank does this with the parts of its own. */
-#include "train.h"
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static void output_losses(const trainer *t, const training_program *b, gb_tape *tape)
 {
-    for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++)
+    for (uint32_t l = 0; l < trainer_loss_count(t->task); l++)
         gb_tape_output(tape, b->losses[l]);
 }
 
@@ -34,7 +34,7 @@ static bool microbatch_build(trainer *t, training_program *b, gb_builder *builde
             return gb_backward_from(tape, builder->vectors, b->gradient, status);
         gb_initial_gradient(tape, builder->vectors, b->gradient);
     }
-    return nn_scale_backward(t, b, tape, status);
+    return trainer_scale_backward(t, b, tape, status);
 }
 
 static bool vectors_build(trainer *t, training_program *b, gb_builder *builder, gb_status *status)
@@ -58,15 +58,15 @@ static bool compare_build(trainer *t, training_program *b, gb_builder *builder, 
     if (!gb_tape_ok(tape, status))
         return false;
     output_losses(t, b, tape);
-    if (!nn_scale_backward(t, b, tape, status))
+    if (!trainer_scale_backward(t, b, tape, status))
         return false;
     b->gradient = gb_tape_tensor(tape, b->vectors)->grad;
     gb_tape_output(tape, b->gradient);
     return gb_tape_ok(tape, status);
 }
 
-bool nn_microbatches_build(trainer *t, training_program *b, gb_builder *builder, uint32_t width,
-                           gb_status *status)
+bool trainer_microbatches_build(trainer *t, training_program *b, gb_builder *builder,
+                                uint32_t width, gb_status *status)
 {
     for (int l = 0; l < GB_MAX_LOSSES; l++)
         b->losses[l] = GB_NO_TENSOR;
@@ -106,7 +106,7 @@ static bool split_batch(trainer *t, microbatch_list *list, gb_status *status)
             t->cuts[list->count++] = (microbatch_range){at, left < list->most ? left : list->most,
                                                         .begins = at == first};
         }
-        nn_shards_end(t, k, first + texts, list->count);
+        trainer_shards_end(t, k, first + texts, list->count);
     }
     list->first = rank ? t->sums.microbatch_end[rank - 1] : 0;
     list->end = t->sums.microbatch_end ? t->sums.microbatch_end[rank] : list->count;
@@ -129,7 +129,7 @@ static void find_bucket(const trainer *t, microbatch_list *list)
     list->bucket.texts = list->most;
 }
 
-bool nn_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status)
+bool trainer_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status)
 {
     microbatch_list list = {.texts = texts};
     if (!split_batch(t, &list, status))
@@ -159,7 +159,7 @@ static bool read_vectors(trainer *t, const microbatch_list *list, training_progr
 
 static bool make_vectors(trainer *t, microbatch_list *list, uint32_t step, gb_status *status)
 {
-    training_program *b = nn_train_program(t, PROGRAM_VECTORS, &list->bucket, 0, status);
+    training_program *b = trainer_program(t, PROGRAM_VECTORS, &list->bucket, 0, status);
     if (!b)
         return false;
     const gb_tensor_info *info = gb_tape_tensor(gb_executable_tape(b->exec), b->vectors);
@@ -183,14 +183,14 @@ static bool make_vectors(trainer *t, microbatch_list *list, uint32_t step, gb_st
     }
     return (list->end == list->first ||
             read_vectors(t, list, b, before, &t->cuts[list->end - 1], status)) &&
-           nn_shards_vectors(t, sizeof *t->vectors * of_text, status);
+           trainer_shards_vectors(t, sizeof *t->vectors * of_text, status);
 }
 
 static bool compare_vectors(trainer *t, const microbatch_list *list, uint32_t step,
                             gb_status *status)
 {
     gb_bucket bucket = {.texts = list->texts};
-    training_program *b = nn_train_program(t, PROGRAM_COMPARE, &bucket, list->width, status);
+    training_program *b = trainer_program(t, PROGRAM_COMPARE, &bucket, list->width, status);
     float *vectors = b ? gb_executable_input(b->exec, b->vectors, status) : NULL;
     size_t bytes =
         sizeof *vectors * list->texts * t->task->microbatch.vectors * (size_t)list->row_size;
@@ -198,7 +198,7 @@ static bool compare_vectors(trainer *t, const microbatch_list *list, uint32_t st
         return false;
     memcpy(vectors, t->vectors, bytes);
     if (!gb_executable_fill(b->exec, step, status) ||
-        !nn_train_run(t, b, step, t->log[step], false, status))
+        !trainer_run(t, b, step, t->log[step], false, status))
         return false;
     const float *gradient = gb_executable_output(b->exec, t->last.ticket, b->gradient, status);
     if (gradient)
@@ -224,22 +224,21 @@ static bool fill_gradient(trainer *t, const microbatch_list *list, const trainin
 static bool run_microbatches(trainer *t, const microbatch_list *list, uint32_t step,
                              gb_status *status)
 {
-    training_program *b = nn_train_program(t, PROGRAM_MICROBATCH, &list->bucket, 0, status);
+    training_program *b = trainer_program(t, PROGRAM_MICROBATCH, &list->bucket, 0, status);
     for (uint32_t p = list->first; b && p < list->end; p++) {
         microbatch_range *part = &t->cuts[p];
-        if ((part->begins && ((p > list->first && !nn_shards_add(t, status)) ||
+        if ((part->begins && ((p > list->first && !trainer_shards_add(t, status)) ||
                               !gb_state_clear(t->state, GB_ARENA_GRADS, status))) ||
             !fill_microbatch(t, b, part, step, status) ||
             !fill_gradient(t, list, b, part, status) ||
-            !nn_train_run(t, b, step, t->params->ranks ? part->losses : t->log[step], false,
-                          status))
+            !trainer_run(t, b, step, t->params->ranks ? part->losses : t->log[step], false, status))
             return false;
     }
-    return b && (list->end == list->first || nn_shards_add(t, status)) &&
-           nn_shards_sum(t, step, list->count, status);
+    return b && (list->end == list->first || trainer_shards_add(t, status)) &&
+           trainer_shards_sum(t, step, list->count, status);
 }
 
-bool nn_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status)
+bool trainer_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status)
 {
     microbatch_list list = {.texts = texts};
     const gb_microbatch *how = &t->task->microbatch;

@@ -3,7 +3,7 @@
  * else its batch is cut into smaller micro-batches. The choice follows from the task, the settings
  * and the size of the device's memory alone, not from what is free of it, so that a resumed
  * training makes the same one. */
-#include "train.h"
+#include "private.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static double budget(const gb_device_caps *caps, uint64_t parameter_bytes)
 
 gb_storage gb_storage_on(gb_storage storage, const gb_device_caps *caps)
 {
-    return storage != GB_STORE_AUTO              ? storage
+    return storage != GB_STORE_AUTO          ? storage
            : caps->profile == GB_PROFILE_CPU ? GB_STORE_FLOAT32
                                              : GB_STORE_BFLOAT16;
 }
@@ -62,7 +62,7 @@ static bool find_bucket(trainer *t, training_program *b, uint32_t *texts, gb_sta
         *texts = count > *texts ? count : *texts;
         bool whole = !t->params->gradient_shards &&
                      (!t->params->micro_batch || count <= t->params->micro_batch);
-        if (!whole && !nn_microbatches_bucket(t, count, &bucket, status))
+        if (!whole && !trainer_microbatches_bucket(t, count, &bucket, status))
             return false;
         b->kind = whole ? b->kind : PROGRAM_MICROBATCH;
         widen(&b->bucket, &bucket);
@@ -76,10 +76,10 @@ static bool measure(trainer *t, gb_train_cost *cost, uint32_t *texts, gb_status 
     training_program b;
     gb_plan plan;
     uint64_t buffer_bytes = gb_device_get_caps(t->device)->max_buffer_bytes;
-    *cost = (gb_train_cost){.parameter_bytes = nn_train_parameter_bytes(t->params->params)};
+    *cost = (gb_train_cost){.parameter_bytes = trainer_parameter_bytes(t->params->params)};
     gb_tape *tape = gb_tape_create(t->params->params, t->params->label, status);
-    bool ok = tape && find_bucket(t, &b, texts, status) &&
-              nn_train_build(t, &b, 0, tape, status) && gb_tape_ok(tape, status) &&
+    bool ok = tape && find_bucket(t, &b, texts, status) && trainer_build(t, &b, 0, tape, status) &&
+              gb_tape_ok(tape, status) &&
               gb_plan_memory(tape, GB_ALIGNMENT, buffer_bytes, &plan, status);
     if (ok) {
         cost->activation_bytes = plan.arena_bytes + plan.input_bytes;
@@ -164,9 +164,10 @@ bool gb_train_fit(gb_device *device, const gb_task *task, gb_train_params *param
     if (params->recompute != GB_RECOMPUTE_AUTO)
         return true;
     trainer t = {.device = device, .task = task, .params = params};
-    nn_scale_start(&t);
-    bool ok = nn_shards_prepare(&t, status) && choose(&t, params, status) && agree(params, status);
-    nn_shards_free(&t);
+    trainer_scale_start(&t);
+    bool ok =
+        trainer_shards_prepare(&t, status) && choose(&t, params, status) && agree(params, status);
+    trainer_shards_free(&t);
     free(t.cuts);
     return ok;
 }

@@ -3,12 +3,12 @@
  * out however many ranks there are. What ranks exchange in a step: the vectors of texts that are
  * compared, the losses of parts, and the sum of gradients, which travels from rank to rank, each
  * adding its shards, and then to all. */
-#include "train.h"
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool nn_shards_prepare(trainer *t, gb_status *status)
+bool trainer_shards_prepare(trainer *t, gb_status *status)
 {
     shard_sums *sums = &t->sums;
     uint32_t ranks = gb_ranks_count(t->params->ranks), gradient_shards = t->params->gradient_shards,
@@ -31,7 +31,7 @@ bool nn_shards_prepare(trainer *t, gb_status *status)
            (sums->ends = gb_alloc(ranks, sizeof *sums->ends, status));
 }
 
-void nn_shards_free(trainer *t)
+void trainer_shards_free(trainer *t)
 {
     for (uint32_t i = 0; t->sums.terms && i < t->sums.capacity; i++)
         free(t->sums.terms[i]);
@@ -42,7 +42,7 @@ void nn_shards_free(trainer *t)
     t->sums = (shard_sums){0};
 }
 
-void nn_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end)
+void trainer_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end)
 {
     uint32_t ranks = gb_ranks_count(t->params->ranks), first, own;
     for (uint32_t r = 0; t->params->gradient_shards && r < ranks; r++) {
@@ -65,12 +65,12 @@ static bool gather(trainer *t, void *all, const uint32_t *end, size_t size, gb_s
     return ok;
 }
 
-bool nn_shards_vectors(trainer *t, size_t text_bytes, gb_status *status)
+bool trainer_shards_vectors(trainer *t, size_t text_bytes, gb_status *status)
 {
     return !t->params->ranks || gather(t, t->vectors, t->sums.text_end, text_bytes, status);
 }
 
-bool nn_shards_add(trainer *t, gb_status *status)
+bool trainer_shards_add(trainer *t, gb_status *status)
 {
     shard_sums *sums = &t->sums;
     uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
@@ -90,7 +90,7 @@ bool nn_shards_add(trainer *t, gb_status *status)
 /* Losses of all parts, in their order. */
 static bool add_losses(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
 {
-    if (!nn_train_collect(t, status) ||
+    if (!trainer_collect(t, status) ||
         !gather(t, t->cuts, t->sums.microbatch_end, sizeof *t->cuts, status))
         return false;
     for (uint32_t p = 0; p < parts; p++)
@@ -99,7 +99,7 @@ static bool add_losses(trainer *t, uint32_t step, uint32_t parts, gb_status *sta
     return true;
 }
 
-bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
+bool trainer_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
 {
     shard_sums *sums = &t->sums;
     uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
@@ -119,13 +119,13 @@ bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
     return ok;
 }
 
-bool nn_shards_stop(trainer *t, bool *stop, gb_status *status)
+bool trainer_shards_stop(trainer *t, bool *stop, gb_status *status)
 {
     *stop = gb_interrupted();
     return gb_ranks_any(t->params->ranks, stop, status);
 }
 
-bool nn_shards_resume(trainer *t, uint32_t *next_step, gb_status *status)
+bool trainer_shards_resume(trainer *t, uint32_t *next_step, gb_status *status)
 {
     static const gb_arena_id kept[] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2};
     gb_ranks *ranks = t->params->ranks;
@@ -149,7 +149,7 @@ bool nn_shards_resume(trainer *t, uint32_t *next_step, gb_status *status)
     return ok;
 }
 
-bool nn_shards_agree(trainer *t, const float *values, gb_status *status)
+bool trainer_shards_agree(trainer *t, const float *values, gb_status *status)
 {
     char hash[GB_HASH_SIZE];
     if (!t->params->ranks)

@@ -1,8 +1,8 @@
 /* What the training loop and the steps in parts share. */
-#ifndef NN_TRAIN_H
-#define NN_TRAIN_H
+#ifndef TRAINER_PRIVATE_H
+#define TRAINER_PRIVATE_H
 
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 
 /* What a recorded tape is for. */
 typedef enum training_program_kind {
@@ -59,7 +59,7 @@ typedef struct loss_scale {
 typedef struct trainer {
     gb_device *device;             /* where */
     const gb_task *task;           /* what */
-    const gb_train_params *params; /* how; after nn_train_prepare `settled` */
+    const gb_train_params *params; /* how; after trainer_prepare `settled` */
     gb_train_params settled;       /* with what fits the device (gb_train_fit) */
     gb_state *state;               /* parameters, gradients, moments */
     training_program **programs;   /* recorded shapes */
@@ -83,64 +83,65 @@ typedef struct trainer {
     shard_sums sums;                           /* of a batch in shards */
 } trainer;
 
-uint32_t nn_train_loss_count(const gb_task *task);
+uint32_t trainer_loss_count(const gb_task *task);
 /* What a task builds its program from. */
-gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding);
+gb_builder trainer_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding);
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for PROGRAM_COMPARE. */
-training_program *nn_train_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
-                                   uint32_t width, gb_status *status);
+training_program *trainer_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
+                                  uint32_t width, gb_status *status);
 /* Builds the program b of its kind and bucket onto a tape. width: as below. */
-bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
-                    gb_status *status);
+bool trainer_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
+                   gb_status *status);
 /* Bytes of parameters, gradients and moments. */
-uint64_t nn_train_parameter_bytes(const gb_params *params);
+uint64_t trainer_parameter_bytes(const gb_params *params);
 /* The bucket of all micro-batches of the drawn batch of `texts`. */
-bool nn_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status);
-/* Parameters, gradients and AdamW's program on the device; what to do is set. nn_train_free: also
+bool trainer_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status);
+/* Parameters, gradients and AdamW's program on the device; what to do is set. trainer_free: also
  * after a failure. */
-bool nn_train_prepare(trainer *t, const float *values, gb_status *status);
-void nn_train_free(trainer *t);
+bool trainer_prepare(trainer *t, const float *values, gb_status *status);
+void trainer_free(trainer *t);
 /* Gradients of a step's batch, and with `updated` the update by them. */
-bool nn_train_step(trainer *t, uint32_t step, bool updated, gb_status *status);
+bool trainer_step(trainer *t, uint32_t step, bool updated, gb_status *status);
 /* Submit a run of a filled bucket (updated: and the update), and read the losses of the run before
  * it. losses: where those of this one will be added. */
-bool nn_train_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
-                  gb_status *status);
+bool trainer_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
+                 gb_status *status);
 /* Wait for the last run and add its losses to those of its step, or part, which it set to zero. */
-bool nn_train_collect(trainer *t, gb_status *status);
+bool trainer_collect(trainer *t, gb_status *status);
 /* Program of a part of a batch, see microbatch.c. */
-bool nn_microbatches_build(trainer *t, training_program *b, gb_builder *builder, uint32_t width,
-                           gb_status *status);
+bool trainer_microbatches_build(trainer *t, training_program *b, gb_builder *builder,
+                                uint32_t width, gb_status *status);
 /* Gradients of the drawn batch, in parts, into the arena. */
-bool nn_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
+bool trainer_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
 
 /* Loss scaling, see scale.c. Without it each does nothing, or what is done without. */
-void nn_scale_start(trainer *t);
+void trainer_scale_start(trainer *t);
 /* Before a step: its factor, from the steps up to the last but one. */
-bool nn_scale_update(trainer *t, uint32_t step, gb_status *status);
+bool trainer_scale_update(trainer *t, uint32_t step, gb_status *status);
 /* Before a checkpoint, and at the end: what became of the last two. */
-bool nn_scale_collect(trainer *t, gb_status *status);
+bool trainer_scale_collect(trainer *t, gb_status *status);
 /* Appends the gradient of a bucket's loss, times the factor. */
-bool nn_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status);
+bool trainer_scale_backward(const trainer *t, training_program *b, gb_tape *tape,
+                            gb_status *status);
 
 /* Shards of a batch and the ranks that have them, see shards.c. Without shards each does nothing.
  */
-bool nn_shards_prepare(trainer *t, gb_status *status);
-void nn_shards_free(trainer *t);
+bool trainer_shards_prepare(trainer *t, gb_status *status);
+void trainer_shards_free(trainer *t);
 /* Share `share` of the drawn batch ends behind these texts and parts. */
-void nn_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end);
+void trainer_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end);
 /* The vectors of the texts of all ranks into those of this one; bytes of a text. */
-bool nn_shards_vectors(trainer *t, size_t text_bytes, gb_status *status);
+bool trainer_shards_vectors(trainer *t, size_t text_bytes, gb_status *status);
 /* The gradient in the arena is that of a whole share. */
-bool nn_shards_add(trainer *t, gb_status *status);
+bool trainer_shards_add(trainer *t, gb_status *status);
 /* Into the arena the sum of the shards of all ranks, and to the losses of the step those of their
  * parts. */
-bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
+bool trainer_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
 /* A rank was asked to stop: all do, behind the same step. */
-bool nn_shards_stop(trainer *t, bool *stop, gb_status *status);
+bool trainer_shards_stop(trainer *t, bool *stop, gb_status *status);
 /* What rank 0 resumed from, to all. */
-bool nn_shards_resume(trainer *t, uint32_t *next_step, gb_status *status);
+bool trainer_shards_resume(trainer *t, uint32_t *next_step, gb_status *status);
 /* All ranks have these parameters. */
-bool nn_shards_agree(trainer *t, const float *values, gb_status *status);
+bool trainer_shards_agree(trainer *t, const float *values, gb_status *status);
 
 #endif

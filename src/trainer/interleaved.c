@@ -1,6 +1,6 @@
 /* Several trainings a step each in turn: what a step of each takes, on a machine whose speed
  * drifts. */
-#include "train.h"
+#include "private.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool open_all(trainer *trainers, gb_device *device, const gb_training *tr
         trainer *t = &trainers[i];
         *t = (trainer){.device = device, .task = one->task, .params = one->params};
         t->log = gb_alloc(one->params->schedule.steps, sizeof *t->log, status);
-        ok = t->log && nn_train_prepare(t, one->values, status);
+        ok = t->log && trainer_prepare(t, one->values, status);
     }
     return ok;
 }
@@ -21,7 +21,7 @@ static bool open_all(trainer *trainers, gb_device *device, const gb_training *tr
 static bool step_once(trainer *t, uint32_t step, gb_step_time *time, gb_status *status)
 {
     double start_s = gb_now_s(), data_s = t->data_s, build_s = t->build_s;
-    if (!nn_train_step(t, step, true, status) || !nn_train_collect(t, status))
+    if (!trainer_step(t, step, true, status) || !trainer_collect(t, status))
         return false;
     time->data_s = t->data_s - data_s;
     time->step_s = gb_now_s() - start_s - (t->build_s - build_s);
@@ -54,7 +54,7 @@ bool gb_train_interleaved(gb_device *device, const gb_training *trainings, uint3
     bool ok = trainers && open_all(trainers, device, trainings, count, status) &&
               interleave(trainers, count, trainings[0].params->schedule.steps, times, status);
     for (uint32_t i = 0; trainers && i < count; i++) {
-        nn_train_free(&trainers[i]);
+        trainer_free(&trainers[i]);
         free(trainers[i].log);
     }
     free(trainers);

@@ -1,5 +1,5 @@
 /* Learning-rate schedules: linear warm-up from zero, then linear, cosine or constant. */
-#include <gabbro/nn.h>
+#include <gabbro/trainer.h>
 
 #include <math.h>
 
