@@ -98,7 +98,7 @@ typedef struct gb_train_params {
     const char *resume_dir;       /* where to keep the checkpoint that a killed run resumes from */
     double checkpoint_s;     /* seconds between checkpoints at least; 0: only when interrupted */
     double checkpoint_share; /* of the time that checkpoints may take, so that there are fewer of
-                                large models; 0: any */
+                                large models, but one in ten minutes; 0: any */
     /* Texts (or pairs, see gb_microbatch) on the device at once: gradients of the parts of a batch
      * add up to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;

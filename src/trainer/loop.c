@@ -182,6 +182,9 @@ bool trainer_step(trainer *t, uint32_t step, bool updated, gb_status *status)
            (!updated || update(t, step, status));
 }
 
+/* What a kill may cost, however slowly a busy machine wrote the last checkpoint. */
+#define MOST_WAIT_S 600
+
 /* When the next checkpoint is due. */
 typedef struct checkpoints {
     double last_s;  /* end of the last one, or the beginning */
@@ -192,7 +195,7 @@ static bool checkpoint_due(const trainer *t, const checkpoints *c)
 {
     double wait_s = t->params->checkpoint_s, share = t->params->checkpoint_share;
     if (share > 0 && c->taken_s > share * wait_s)
-        wait_s = c->taken_s / share;
+        wait_s = fmax(wait_s, fmin(c->taken_s / share, MOST_WAIT_S));
     return t->params->checkpoint_s > 0 && gb_now_s() - c->last_s >= wait_s;
 }
 
