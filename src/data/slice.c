@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MARK "slice.json"
+
 typedef struct slice {
     const gb_collection *collection; /* whole */
     gb_qrels *qrels;                 /* [splits] of the splits, in their order */
@@ -161,10 +163,22 @@ static bool write_judgements(const slice *s, const char *folder, size_t split, g
     return gb_out_commit(out, status);
 }
 
+/* By this file a slice is told from a collection that somebody brought, which is never replaced. */
+static bool mark_lines(const slice *s, FILE *out, gb_status *status)
+{
+    json_int_t kept = 0;
+    for (uint32_t p = 0; p < s->collection->passages; p++)
+        kept += s->passages[p];
+    return write_line(
+        out, json_pack("{s:I, s:I}", "passages", kept, "of", (json_int_t)s->collection->passages),
+        status);
+}
+
 static bool write_all(const slice *s, const char *folder, gb_status *status)
 {
     char *qrels = gb_path_join(status, folder, "qrels");
     bool ok = qrels && gb_make_dirs(qrels, status) &&
+              write_file(s, folder, MARK, mark_lines, status) &&
               write_file(s, folder, "corpus.jsonl", passage_lines, status) &&
               (s->collection->documents == s->collection->passages ||
                write_file(s, folder, "documents.jsonl", document_lines, status)) &&
@@ -192,8 +206,7 @@ bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint6
     slice s = {.collection = collection};
     char *draft = NULL;
     bool ok = read_splits(&s, status) && choose(&s, others, seed, status) &&
-              (draft = gb_draft_create(out_dir, "corpus.jsonl", status)) &&
-              write_all(&s, draft, status);
+              (draft = gb_draft_create(out_dir, MARK, status)) && write_all(&s, draft, status);
     if (ok)
         ok = gb_replace_folder(draft, out_dir, status);
     else if (draft)

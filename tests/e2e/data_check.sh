@@ -82,6 +82,11 @@ expect "judgements are whole" [ "$(grep -c '^judgements.*  [12]$' said)" = 2 ]
 slice many --to whole --others 100
 expect "more than there is is all of it" [ "$(wc -l <whole/corpus.jsonl)" = 50 ]
 expect "documents stay" grep -q '{"id":"p7"},{"id":"p8"},{"id":"p9"}' whole/documents.jsonl
+before=$(cat many/corpus.jsonl)
+slice many --to many --others 4
+expect "the collection itself is not replaced ($status)" [ "$status $(cat many/corpus.jsonl)" = "2 $before" ]
+slice many --to few --others 5
+expect "an earlier slice is ($status)" [ "$status $(wc -l <few/corpus.jsonl)" = '0 8' ]
 mkdir mine && echo work >mine/work
 slice many --to mine
 expect "nobody's folder is replaced ($status)" [ "$status $(ls mine)" = '2 work' ]
