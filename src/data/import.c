@@ -307,7 +307,7 @@ static bool fail_unknown(const char *folder, gb_status *status)
         status, GB_DATA, folder,
         "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, *.trec, psgs_w100.tsv, "
         "para.txt, documents.jsonl, SQuAD's JSON, or JSON of {\"id\", \"contents\"} or "
-        "of training examples, plain, .gz or .zst",
+        "of training examples, plain, .gz or .zst; docs/reference/formats.md has an example",
         "no collection in this folder");
 }
 

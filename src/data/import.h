@@ -97,6 +97,8 @@ typedef struct gb_import_judging {
     gb_map *pairs;          /* grades, to find contradictions */
     gb_map *queries;        /* that have a judgement */
     gb_qrels_counts counts; /* so far */
+    char unknown[120];      /* the first id that the collection does not have; "": none */
+    const char *hint;       /* what to do about it */
 } gb_import_judging;
 bool data_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
                             gb_status *status);

@@ -131,6 +131,9 @@ bool data_import_beir_queries(gb_import *import, const char *folder, gb_status *
     char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;
     ok = qrels && read_qrels_folder(import, qrels, status) && read_answers(import, folder, status);
     free(qrels);
+    if (ok && import->queries && !json_object_size(import->splits))
+        data_import_note(import, "there is no qrels/SPLIT.tsv (query-id, corpus-id, score): "
+                                 "nobody says which passages answer the queries");
     return ok;
 }
 

@@ -46,6 +46,20 @@ bool data_import_judge_open(gb_import *import, const char *split, gb_import_judg
            (judging->pairs = gb_map_create(status)) && (judging->queries = gb_map_create(status));
 }
 
+/* Keep the first id of a judgement that is not there, and what its author may have meant. */
+static void note_unknown(const gb_import *import, gb_import_judging *judging,
+                         const gb_qrel_line *line, bool query_known)
+{
+    char cut[120];
+    snprintf(judging->unknown, sizeof judging->unknown, "%s \"%.80s\"",
+             query_known ? "passage" : "query", query_known ? line->passage : line->query);
+    snprintf(cut, sizeof cut, "%.80s-0", line->passage);
+    judging->hint = query_known && gb_map_get(import->passage_map, cut, strlen(cut)) != GB_MAP_NONE
+                        ? "the texts of documents are cut into passages with the ids DOCUMENT-0, "
+                          "DOCUMENT-1 and so on; name these"
+                        : "fix the line; gabbro collection --skip-unknown-qrels leaves such out";
+}
+
 bool data_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging *judging,
                        const gb_qrel_line *line, gb_status *status)
 {
@@ -56,11 +70,11 @@ bool data_import_judge(gb_import *import, const gb_lines *lines, gb_import_judgi
     if (!query || !passage) {
         counts->skipped++;
         counts->no_query += !query;
-        if (import->params->skip_unknown_qrels)
-            return true;
-        return gb_lines_fail(lines, status, "fix the line, or let unknown ids be skipped",
-                             "judgement of unknown %s \"%.80s\"", query ? "passage" : "query",
-                             query ? line->passage : line->query);
+        if (!judging->unknown[0])
+            note_unknown(import, judging, line, query);
+        return import->params->skip_unknown_qrels ||
+               gb_lines_fail(lines, status, judging->hint, "judgement of unknown %s",
+                             judging->unknown);
     }
     char *key = gb_format(status, "%s\t%s", line->query, line->passage);
     if (!key)
@@ -95,10 +109,10 @@ bool data_import_judge_close(gb_import *import, gb_import_judging *judging, bool
         if (counts->skipped)
             data_import_note(import,
                              "split %s: %llu judgements left out, %llu of passages and %llu of "
-                             "queries that the collection does not have",
+                             "queries that the collection does not have, the first of %s",
                              judging->split, (unsigned long long)counts->skipped,
                              (unsigned long long)(counts->skipped - counts->no_query),
-                             (unsigned long long)counts->no_query);
+                             (unsigned long long)counts->no_query, judging->unknown);
     }
     gb_map_destroy(judging->pairs);
     gb_map_destroy(judging->queries);
@@ -121,7 +135,14 @@ bool data_import_qrels(gb_import *import, const char *path, const char *split, g
         if (!data_import_judge(import, lines, &judging, &line, status))
             got = -1;
     if (got == 0 && judging.counts.judgements == 0) {
-        gb_fail(status, GB_DATA, path, NULL, "no judgements");
+        if (judging.counts.skipped)
+            gb_fail(status, GB_DATA, path, judging.hint,
+                    "no judgement is of a query and a passage of the collection; the first is of "
+                    "unknown %s",
+                    judging.unknown);
+        else
+            gb_fail(status, GB_DATA, path, "expected lines of query-id, corpus-id, score",
+                    "no judgements");
         got = -1;
     }
     gb_lines_close(lines);
@@ -221,8 +242,8 @@ bool data_import_make_train(gb_import *import, gb_status *status)
         data_import_note(
             import, "no training split: half of the queries of %s (seed %llu) became train, %s",
             split, (unsigned long long)import->params->seed,
-            whole_stays ? "the other half dev; the whole contains the training queries, so it must "
-                          "not judge a model trained here"
+            whole_stays ? "the other half dev; the whole split is not measured, as it holds the "
+                          "training queries"
                         : "the other half is dev now");
     }
     gb_map_destroy(half.queries);

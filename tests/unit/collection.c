@@ -343,6 +343,7 @@ Test(collection, unknown_judgements_can_be_skipped_and_are_counted)
     params.path = "x";
     cr_expect_not(gb_collection_import(&params, "out", &status));
     cr_expect_str_eq(status.where, "x/qrels/train.tsv:3");
+    cr_expect_str_eq(status.what, "judgement of unknown passage \"none\"");
     params.skip_unknown_qrels = true;
     cr_assert(gb_collection_import(&params, "out", NULL));
     json_t *json = gb_json_load("out/collection.json", 0, NULL);
@@ -351,6 +352,25 @@ Test(collection, unknown_judgements_can_be_skipped_and_are_counted)
     cr_expect_eq(json_integer_value(json_object_get(train, "skipped_unknown")), 2);
     cr_expect_eq(json_integer_value(json_object_get(train, "repeated")), 1);
     json_decref(json);
+    scratch_leave(&s);
+}
+
+/* The text of a document is cut into passages, which are what is judged. */
+Test(collection, judgements_of_documents_are_told_of_their_passages)
+{
+    scratch s = scratch_enter();
+    scratch_write("x/documents.jsonl", "{\"id\":\"d\",\"text\":\"Rock is hard.\"}\n");
+    scratch_write("x/queries.jsonl", "{\"_id\":\"q\",\"text\":\"what is hard\"}\n");
+    scratch_write("x/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\td\t1\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "x";
+    for (int skip = 0; skip < 2; skip++) {
+        gb_status status = {0};
+        params.skip_unknown_qrels = skip;
+        cr_expect_not(gb_collection_import(&params, "out", &status));
+        cr_expect(strstr(status.what, "unknown passage \"d\""), "%s", status.what);
+        cr_expect(strstr(status.hint, "DOCUMENT-0"), "%s", status.hint);
+    }
     scratch_leave(&s);
 }
 
