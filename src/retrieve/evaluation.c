@@ -64,6 +64,16 @@ static bool warn_of_identical(const gb_evaluating *how, gb_status *status)
     return true;
 }
 
+/* The splits to measure on, of which there must be one: a table without a value tells nothing. */
+static bool open_splits(const gb_collection *collection, gb_splits *splits, gb_status *status)
+{
+    return gb_splits_open(collection, splits, status) &&
+           (splits->count || gb_fail(status, GB_DATA, collection->path,
+                                     "give it judgements of queries that are not for training: "
+                                     "qrels/dev.tsv or qrels/test.tsv",
+                                     "the collection has no split to measure on"));
+}
+
 bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status)
 {
     gb_splits splits = {0};
@@ -72,7 +82,7 @@ bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *st
     bool ok = runs &&
               (!gb_maker_leads(maker) ||
                (gb_make_dirs(runs, status) && warn_of_identical(how, status))) &&
-              gb_splits_open(how->collection, &splits, status) &&
+              open_splits(how->collection, &splits, status) &&
               gb_run_names_of(how->collection, &s.names, status) &&
               gb_answers_of(how->collection, s.names.queries, &s.answers, status) &&
               gb_synth_truth_open(how->collection, &s.truth, status);

@@ -164,6 +164,12 @@ partly=$(gabbro collection --from broken --skip-unknown-qrels 2>/dev/null)
 gabbro evaluate --bm25 --collection "$partly" >/dev/null 2>said
 expect "an evaluation says so, too" grep -q 'split test: 2 judgements of passages or queries' said
 broken
+rm broken/qrels/*
+unjudged=$("$GABBRO" collection --from broken 2>said)
+expect "queries without judgements are said" grep -q 'there is no qrels/SPLIT.tsv' said
+fault 3 "an evaluation without judgements" 'no split to measure on' \
+    gabbro evaluate --bm25 --collection "$unjudged"
+broken
 : >broken/corpus.jsonl
 fault 3 "a corpus without passages" 'corpus.jsonl: the collection has no passages' \
     gabbro collection --from broken
