@@ -80,9 +80,14 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
         rest += (double)(kind->total - kind->made) * each;
     }
     int length = snprintf(text, 96, "%zu of %zu steps", made, total);
-    if (made)
-        snprintf(text + length, 96 - (size_t)length, ", about %d minutes left",
-                 (int)(rest / jobs / 60 + .5));
+    if (!made || made == total)
+        return;
+    int minutes = (int)(rest / jobs / 60 + .5);
+    if (minutes)
+        snprintf(text + length, 96 - (size_t)length, ", about %d minute%s left", minutes,
+                 minutes == 1 ? "" : "s");
+    else
+        snprintf(text + length, 96 - (size_t)length, ", less than a minute left");
 }
 
 void repro_progress_count(const repro_progress *progress, size_t *made, size_t *all)

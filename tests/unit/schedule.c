@@ -251,6 +251,10 @@ Test(schedule, time_left_goes_by_kinds)
     cr_expect_str_eq(text, "2 of 4 steps, about 8 minutes left");
     repro_progress_text(&progress, 2, text);
     cr_expect_str_eq(text, "2 of 4 steps, about 4 minutes left");
+    repro_progress_text(&progress, 8, text);
+    cr_expect_str_eq(text, "2 of 4 steps, about 1 minute left");
+    repro_progress_text(&progress, 100, text);
+    cr_expect_str_eq(text, "2 of 4 steps, less than a minute left");
     repro_graph_destroy(graph);
 }
 
