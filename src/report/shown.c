@@ -10,6 +10,10 @@
 #define UNCONVERGED_LINE                                                                           \
     "Did not converge: at the end of fine-tuning the loss was still high; such a row says little."
 
+#define BELOW_LINE                                                                                 \
+    "Below the baseline: in the first column this row is below the table's baseline of this run, " \
+    "such as BM25."
+
 /* Over the seeds of a cell, in the unit shown. */
 static moments moments_of(const gb_report *report, const gb_seed_runs *runs, size_t row,
                           size_t column)
@@ -245,6 +249,31 @@ void report_title_text(const gb_report *report, gb_text *out)
         gb_text_printf(out, "%s", report->spec->title);
 }
 
+/* Whether the note beside some row that is shown has these words. */
+static bool some_row_says(const gb_report *report, const char *words)
+{
+    bool found = false;
+    for (size_t r = 0; !found && r < report->spec->row_count; r++) {
+        gb_text note = {0};
+        if (report_row_shown(report, r))
+            report_row_note(report, r, &note);
+        found = note.length && !note.failed && strstr(note.data, words);
+        gb_text_free(&note);
+    }
+    return found;
+}
+
+/* What the notes beside rows mean. */
+static size_t note_lines(const gb_report *report, const char **lines)
+{
+    size_t count = 0;
+    if (some_row_says(report, "below the baseline"))
+        lines[count++] = BELOW_LINE;
+    if (some_row_says(report, "not converge")) /* or: not converged */
+        lines[count++] = UNCONVERGED_LINE;
+    return count;
+}
+
 size_t report_reading_lines(const gb_report *report, const char *lines[8])
 {
     size_t count = 0;
@@ -255,11 +284,11 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
         if (report->against)
             lines[count++] = "Against the encoder as it is: seed by seed alone; p is a "
                              "paired t-test over the queries of the first seed.";
-        lines[count++] = UNCONVERGED_LINE;
-        return count;
+        return count + note_lines(report, lines + count);
     }
     lines[count++] = "Published: as the paper prints it. Recorded: mean (deviation between seeds) "
-                     "of the results that ship with the project. Here: this run.";
+                     "of the results that ship with the project. Here: this run; a row without "
+                     "it was left out, and --rows all makes all that can be made.";
     if (report->recorded.count)
         lines[count++] = "= the same bits as the recorded run of this seed; ~ within the spread of "
                          "the recorded seeds; ! outside of it.";
@@ -277,7 +306,7 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
         "Undecided: neither, or fewer than three seeds; the number of further seeds is what a test "
         "at 5% needs to find such a difference 4 times in 5. Rows at chance and columns at their "
         "ceiling are not compared. docs/design/verdicts.md says each rule and how often it errs.";
-    lines[count++] = UNCONVERGED_LINE;
+    count += note_lines(report, lines + count);
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
                      "seeds and decides nothing.";
     return count;
