@@ -136,7 +136,8 @@ static void heading(gb_text *text, const gb_option_table *table)
         return;
     }
     gb_text_printf(text, "\n%s:", table->heading);
-    options_fill(text, table->note, strlen(table->heading) + 1, 4);
+    size_t column = strlen(table->heading) + 1;
+    options_fill(text, table->note, column > 4 ? column : 5, 4); /* beyond the indent: a blank */
     gb_text_printf(text, "\n");
 }
 
@@ -202,6 +203,8 @@ void options_set_text(gb_text *text, const gb_command_set *set, const char *firs
     gb_text_printf(text, "\nWith any command:\n");
     for (const gb_option *option = set->options; option->name; option++)
         option_entry(text, option);
+    option_entry(text, &(gb_option){"help", GB_OPTION_FLAG, NULL, 0, NULL,
+                                    "what the command does, and its options", .letter = 'h'});
     gb_text_printf(text, "\n");
     options_paragraphs(text, set->notes);
 }

@@ -42,6 +42,8 @@ static bool no_command(const gb_command_set *set, const char *word, gb_status *s
             gb_nearest_compare(&nearest, (*command)->name);
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean %s? See --help", nearest.name);
+    else if (*word == '-')
+        snprintf(hint, sizeof hint, "options stand behind the command; see --help");
     return gb_fail(status, GB_USAGE, NULL, hint, "no command \"%.100s\"", word);
 }
 
