@@ -135,7 +135,8 @@ static void describe(const gb_catalog *catalog, const json_t *run, int depth, gb
         gb_text_printf(out, " of ");
         describe(catalog, input, depth + 1, out);
     } else if (*of) {
-        gb_text_printf(out, " of a %s that is not in this store", words.of);
+        gb_text_printf(out, " of a %s that is not in this store",
+                       !strcmp(words.of, "init") ? "model" : words.of);
     }
 }
 

@@ -113,7 +113,7 @@ char *gb_store_find(gb_store *store, const char *text, gb_status *status)
     if (matches == 1)
         path = gb_path_join(status, store->root, found);
     else
-        gb_fail(status, GB_USAGE, text, "gabbro store list shows the steps",
+        gb_fail(status, GB_USAGE, text, "gabbro store list names the artifacts",
                 matches ? "%d finished artifacts start like this"
                         : "no finished artifact starts like this",
                 matches);
