@@ -295,6 +295,7 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
                                 .pSemaphores = &device->timeline,
                                 .pValues = &value};
     VkResult result;
+    unsigned minutes = 0;
     if (value > device->submitted)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "waiting for submission %llu of %llu",
                        (unsigned long long)value, (unsigned long long)device->submitted);
@@ -304,8 +305,12 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
         result = gb_fault(GB_FAULT_VULKAN)
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                      : device->wait_semaphores(device->handle, &info, patience_ns);
+        minutes++;
         if (result == VK_TIMEOUT)
-            gb_log(GB_LOG_WARN, "still waiting for %s", device->adapter.caps.name);
+            gb_log(GB_LOG_WARN,
+                   "%s has been at one submission for %u minute%s, and is waited for; other "
+                   "programs may be using it, too",
+                   device->adapter.caps.name, minutes, minutes == 1 ? "" : "s");
     } while (result == VK_TIMEOUT);
     if (result == VK_ERROR_DEVICE_LOST)
         return explain_loss(device, status);
