@@ -89,7 +89,7 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
 char *gb_store_find(gb_store *store, const char *text, gb_status *status);
 
 /* Prints what an artifact, whose name or key starts with `text`, was made from: its settings and
- * device, and below them its inputs, each in the same way. */
+ * device, and below them its inputs, each in the same way, but once: then its name is enough. */
 bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status);
 
 typedef struct gb_store_freed {

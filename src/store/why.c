@@ -12,39 +12,50 @@ static void print_member(const char *label, const json_t *value, FILE *out)
     free(text);
 }
 
-static void why_step(gb_store *store, const char *name, int depth, FILE *out);
+typedef struct tree {
+    gb_store *store; /* whose artifacts are told */
+    FILE *out;       /* gets the lines */
+    gb_map *told;    /* names of artifacts that are above already */
+} tree;
 
-static void why_input(gb_store *store, const char *role, const json_t *input, int depth, FILE *out)
+static void why_step(const tree *t, const char *name, int depth);
+
+static void why_input(const tree *t, const char *role, const json_t *input, int depth)
 {
     size_t i;
     json_t *one;
-    json_array_foreach(input, i, one) why_input(store, role, one, depth, out);
+    json_array_foreach(input, i, one) why_input(t, role, one, depth);
     const char *identity = json_string_value(input);
     if (!identity)
         return;
-    fprintf(out, "%*s%s: %s", depth * 2, "", role, identity);
+    fprintf(t->out, "%*s%s: %s", depth * 2, "", role, identity);
     if (strncmp(identity, "sha256:", 7) == 0)
-        fprintf(out, "\n");
+        fprintf(t->out, "\n");
     else
-        why_step(store, identity, depth + 1, out);
+        why_step(t, identity, depth + 1);
 }
 
 /* Behind the name on the same line: the settings; below it the inputs. */
-static void why_step(gb_store *store, const char *name, int depth, FILE *out)
+static void why_step(const tree *t, const char *name, int depth)
 {
-    char *path = depth < 30 ? gb_store_find(store, name, NULL) : NULL;
+    if (gb_map_get(t->told, name, strlen(name)) != GB_MAP_NONE) {
+        fprintf(t->out, "  (above)\n");
+        return;
+    }
+    gb_map_set(t->told, name, strlen(name), 1, NULL); /* without memory for it: told again */
+    char *path = depth < 30 ? gb_store_find(t->store, name, NULL) : NULL;
     json_t *run = path ? gb_artifact_read(path, NULL) : NULL;
     if (!run) {
-        fprintf(out, "  (not in this store)\n");
+        fprintf(t->out, "  (not in this store)\n");
     } else {
-        print_member("  ", json_object_get(run, "settings"), out);
+        print_member("  ", json_object_get(run, "settings"), t->out);
         if (json_is_string(json_object_get(run, "device")))
-            print_member("  on ", json_object_get(run, "device"), out);
-        fprintf(out, "\n");
+            print_member("  on ", json_object_get(run, "device"), t->out);
+        fprintf(t->out, "\n");
         const char *role;
         json_t *input;
         json_object_foreach(json_object_get(run, "inputs"), role, input)
-            why_input(store, role, input, depth, out);
+            why_input(t, role, input, depth);
     }
     json_decref(run);
     free(path);
@@ -52,15 +63,17 @@ static void why_step(gb_store *store, const char *name, int depth, FILE *out)
 
 bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status)
 {
-    char *path = gb_store_find(store, text, status);
+    const tree t = {store, out, gb_map_create(status)};
+    char *path = t.told ? gb_store_find(store, text, status) : NULL;
     json_t *run = path ? gb_artifact_read(path, status) : NULL;
     if (run) {
         const char *name = json_string_value(json_object_get(run, "step"));
         fprintf(out, "%s", name);
-        why_step(store, name, 1, out);
+        why_step(&t, name, 1);
     }
     bool ok = run != NULL;
     json_decref(run);
     free(path);
+    gb_map_destroy(t.told);
     return ok;
 }
