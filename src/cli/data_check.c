@@ -19,9 +19,12 @@ static bool check(const gb_config *config, const char *path, const gb_source *so
     gb_temporary_remove(imported);
     if (ok && source)
         printf("compared with %s of the manifest\n", source->name);
-    if (ok && wrong)
+    if (ok && wrong && source)
         ok = gb_fail(status, GB_MISMATCH, path, "fetch it again, or take it for what it is",
                      "%u counts are not as they should be", wrong);
+    else if (ok && wrong)
+        ok = gb_fail(status, GB_MISMATCH, path, "correct them, or take it for what it is",
+                     "judgements name passages or queries that are not there");
     return ok;
 }
 
