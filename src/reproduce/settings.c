@@ -102,6 +102,9 @@ static bool check_known(const repro_settings *known, const char *name, gb_code c
         gb_nearest_compare(&nearest, known->items[i].name);
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean %.100s?", nearest.name);
+    else
+        snprintf(hint, sizeof hint,
+                 "docs/reference/settings.md and gabbro train --example list all");
     return gb_fail(status, code, where, hint, "there is no setting \"%.100s\"", name);
 }
 
