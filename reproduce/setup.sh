@@ -100,6 +100,6 @@ gabbro_setup()
     (
         # Jobs of a cluster may set up the same tree at the same time.
         ! command -v flock >/dev/null || flock 9
-        gabbro_configure "$build" "$@" && gabbro_quietly "building" ninja -C "$build"
+        gabbro_configure "$build" "$@" && gabbro_quietly "building (some minutes when it is new)" ninja -C "$build"
     ) 9>"$build.lock" || return 70
 }
