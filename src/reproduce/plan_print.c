@@ -8,7 +8,10 @@
 
 static const char *amount(double bytes, char text[32])
 {
-    snprintf(text, 32, bytes < 1e9 ? "%.2f GB" : "%.1f GB", bytes / 1e9);
+    if (bytes < 1e7)
+        snprintf(text, 32, "%.1f MB", bytes / 1e6);
+    else
+        snprintf(text, 32, bytes < 1e9 ? "%.2f GB" : "%.1f GB", bytes / 1e9);
     return text;
 }
 
@@ -104,7 +107,7 @@ bool repro_plan_print(const repro_plan *plan, const repro_speed *speed, gb_statu
     }
     if (ok) {
         print_line(plan, all, speed, &manifest);
-        printf("A seed; each step is counted where it is first needed.");
+        printf("For one seed; what several tables need is counted in the first of them.");
         if (speed->flops > 1)
             printf(" This device: %.1f GFLOP/s in training.", speed->flops / 1e9);
         printf("\n");

@@ -60,6 +60,7 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
 {
     size_t total = 0, made = 0;
     double seconds = 0, seconds_of_texts = 0, texts = 0, rest = 0;
+    bool guess = false; /* trainings are left, and none has shown how long one takes */
     for (size_t i = 0; i < progress->count; i++) {
         const repro_kind *kind = &progress->kinds[i];
         total += kind->total;
@@ -73,6 +74,7 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
     for (size_t i = 0; made && i < progress->count; i++) {
         const repro_kind *kind = &progress->kinds[i];
         double each = seconds / (double)made;
+        guess = guess || (kind->made < kind->total && kind->texts > 0 && texts <= 0);
         if (kind->made)
             each = kind->seconds / (double)kind->made;
         else if (kind->texts > 0 && texts > 0)
@@ -80,7 +82,7 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
         rest += (double)(kind->total - kind->made) * each;
     }
     int length = snprintf(text, 96, "%zu of %zu steps", made, total);
-    if (!made || made == total)
+    if (!made || made == total || guess)
         return;
     int minutes = (int)(rest / jobs / 60 + .5);
     if (minutes)

@@ -245,6 +245,8 @@ Test(schedule, time_left_goes_by_kinds)
     repro_progress_text(&progress, 1, text);
     cr_expect_str_eq(text, "0 of 4 steps");
     repro_progress_note(&progress, command(graph, collection), 60);
+    repro_progress_text(&progress, 1, text);
+    cr_expect_str_eq(text, "1 of 4 steps"); /* no training has been timed */
     repro_progress_note(&progress, command(graph, mlm), 180);
     /* costa sees twice as many texts as mlm: 360 s. evaluate takes the mean, 120 s. */
     repro_progress_text(&progress, 1, text);
