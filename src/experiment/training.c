@@ -124,7 +124,7 @@ static bool fit_cost(const gb_maker *maker, const gb_task *task, gb_train_params
         if (*at_once < 2 || !cost->texts)
             return gb_fail(status, GB_MEMORY, params->label,
                            "use shorter passages, a smaller model or batch, or a device with more "
-                           "memory",
+                           "memory; GABBRO_LIMITS=memory=24G plans for one",
                            "it does not fit into the %.1f MiB of %s",
                            (double)caps.memory_bytes / (1 << 20), caps.name);
         *at_once = ceil(*at_once / 2);
