@@ -62,6 +62,10 @@ for round in 1 2; do
 done
 expect "queries are held out of training" grep -q "5 queries of train, which are not trained on" err
 echo 'is the stone near the river' >text
+for made in store/finetune-*; do :; done # the last one will do
+"$gabbro" store why "${made##*/}" >made_of
+expect "what a retriever is made of has its collection once in full: $(grep -c 'collection: ' made_of) times in all" \
+    [ "$(grep -c 'collection: .*{' made_of)-$(grep -c 'collection: .*  (above)$' made_of)" = "1-$(($(grep -c 'collection: ' made_of) - 1))" ]
 expect "the model embeds" sh -c "\"$gabbro\" embed first/model <text 2>/dev/null | grep -q ."
 
 # ---- again, from a model, and bad input --------------------------------------------------------------
