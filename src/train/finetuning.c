@@ -336,7 +336,7 @@ static bool note_collisions(gb_maker *maker, const finetuning *f, uint32_t steps
         return false;
     double share = found.pairs ? (double)found.positives / (double)found.pairs : 0;
     json_object_set_new(maker->facts, "positives_as_negatives", json_real(share));
-    if (share > 0)
+    if (share >= 0.001) /* a smaller one is not worth a line */
         gb_log(GB_LOG_INFO,
                "%.3g%% of the negatives of a batch are judged relevant to the query that they are "
                "compared with; --mask-copies leaves them out",
