@@ -1,6 +1,6 @@
 /* What systems do differently: files, locks, processes, signals and what is known of the machine.
  * The other modules are written for C11 and for what POSIX and mingw-w64 have in common; everything
- * else is asked for here. posix.c is for Linux and macOS, windows.c for Windows, where HOME and
+ * else is asked for here. posix.c is for Linux and macOS, windows*.c for Windows, where HOME and
  * TMPDIR are set at the beginning if they are not.
  *
  * Functions that return int give 0 or more, or -1 and errno. Paths are UTF-8 with '/' between their
@@ -51,6 +51,9 @@ int gb_os_stat_link(const char *path, struct stat *info);
 int gb_os_link(const char *file, const char *path);
 /* The whole path behind links, which the caller frees; NULL and errno if there is nothing. */
 char *gb_os_real_path(const char *path);
+/* Writes '/' for every other mark between the parts of a path, in those words [count] of a command
+ * line that name something in a folder that is there. */
+void gb_os_take_paths(int count, char **words);
 /* Whether a path is the same from every folder. */
 bool gb_os_is_absolute(const char *path);
 /* Takes the lock of an open file, which ends with the descriptor or the process; EWOULDBLOCK where

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <gabbro/base.h>
+#include <gabbro/os.h>
 
 #include <cli_version.h>
 #include <jansson.h>
@@ -73,6 +74,7 @@ static int run(gb_config *config, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    gb_os_take_paths(argc, argv);
     gb_config config = gb_config_read();
     config.source = CLI_SOURCE;
     if (config.log && strcmp(config.log, "debug") == 0)

@@ -141,6 +141,12 @@ char *gb_os_real_path(const char *path)
     return realpath(path, NULL);
 }
 
+void gb_os_take_paths(int count, char **words)
+{
+    (void)count;
+    (void)words;
+}
+
 bool gb_os_is_absolute(const char *path)
 {
     return *path == '/';

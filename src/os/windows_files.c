@@ -1,0 +1,285 @@
+/* Windows: files, folders and locks. */
+#include "windows_only.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether it is worth while to try once more: somebody has the file open for a moment, or it is
+ * being removed. */
+static bool try_again(const char *path, int waited_ms)
+{
+    DWORD error = GetLastError();
+    bool held = error == ERROR_SHARING_VIOLATION;
+    if (error == ERROR_ACCESS_DENIED)
+        held = GetFileAttributesA(path) == INVALID_FILE_ATTRIBUTES &&
+               GetLastError() == ERROR_ACCESS_DENIED;
+    SetLastError(error);
+    if (!held || waited_ms >= PATIENCE_MS)
+        return false;
+    Sleep(LOOK_MS);
+    return true;
+}
+
+int gb_os_open(const char *path, int flags)
+{
+    int way = flags & (O_RDONLY | O_WRONLY | O_RDWR);
+    DWORD access = way == O_RDONLY   ? GENERIC_READ
+                   : way == O_WRONLY ? GENERIC_WRITE
+                                     : GENERIC_READ | GENERIC_WRITE;
+    DWORD what = flags & O_EXCL    ? CREATE_NEW
+                 : flags & O_CREAT ? (flags & O_TRUNC ? CREATE_ALWAYS : OPEN_ALWAYS)
+                 : flags & O_TRUNC ? TRUNCATE_EXISTING
+                                   : OPEN_EXISTING;
+    HANDLE handle;
+    int waited_ms = 0;
+    do
+        handle = CreateFileA(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                             NULL, what, FILE_ATTRIBUTE_NORMAL, NULL);
+    while (handle == INVALID_HANDLE_VALUE && try_again(path, waited_ms) && (waited_ms += LOOK_MS));
+    if (handle == INVALID_HANDLE_VALUE)
+        return windows_failed();
+    int file =
+        _open_osfhandle((intptr_t)handle, way | (flags & O_APPEND) | _O_BINARY | _O_NOINHERIT);
+    if (file < 0)
+        CloseHandle(handle);
+    return file;
+}
+
+FILE *gb_os_fopen(const char *path, const char *mode)
+{
+    int way = strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
+    int made = *mode == 'w' ? O_CREAT | O_TRUNC : *mode == 'a' ? O_CREAT | O_APPEND : 0;
+    int file = gb_os_open(path, way | made | (strchr(mode, 'x') ? O_EXCL : 0));
+    const char plain[] = {*mode, 'b', way == O_RDWR ? '+' : '\0', '\0'};
+    FILE *stream = file < 0 ? NULL : _fdopen(file, plain);
+    if (file >= 0 && !stream)
+        _close(file);
+    return stream;
+}
+
+int gb_os_open_input(void)
+{
+    return _dup(0);
+}
+
+int gb_os_open_nameless(const char *path)
+{
+    static LONG counter;
+    char name[4 * MAX_PATH];
+    snprintf(name, sizeof name, "%s.spool-%lu-%ld", path, GetCurrentProcessId(),
+             InterlockedIncrement(&counter));
+    HANDLE handle =
+        CreateFileA(name, GENERIC_READ | GENERIC_WRITE | DELETE, FILE_SHARE_DELETE, NULL,
+                    CREATE_ALWAYS, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    if (handle == INVALID_HANDLE_VALUE)
+        return windows_failed();
+    return _open_osfhandle((intptr_t)handle, _O_RDWR | _O_BINARY | _O_NOINHERIT);
+}
+
+static OVERLAPPED place_of(uint64_t offset)
+{
+    return (OVERLAPPED){.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
+}
+
+int64_t gb_os_read_at(int file, void *bytes, size_t size, uint64_t offset)
+{
+    OVERLAPPED place = place_of(offset);
+    LARGE_INTEGER nowhere = {0}, before;
+    DWORD got = 0;
+    HANDLE handle = windows_handle(file);
+    bool known = SetFilePointerEx(handle, nowhere, &before, FILE_CURRENT);
+    bool read = ReadFile(handle, bytes, size < 1u << 30 ? (DWORD)size : 1u << 30, &got, &place) ||
+                GetLastError() == ERROR_HANDLE_EOF;
+    if (!read)
+        return windows_failed();
+    if (known) /* Windows moves it, unlike POSIX */
+        SetFilePointerEx(handle, before, NULL, FILE_BEGIN);
+    return got;
+}
+
+int64_t gb_os_write_at(int file, const void *bytes, size_t size, uint64_t offset)
+{
+    OVERLAPPED place = place_of(offset);
+    DWORD put = 0;
+    if (!WriteFile(windows_handle(file), bytes, size < 1u << 30 ? (DWORD)size : 1u << 30, &put,
+                   &place))
+        return windows_failed();
+    return put;
+}
+
+int gb_os_sync(int file)
+{
+    return FlushFileBuffers(windows_handle(file)) ? 0 : windows_failed();
+}
+
+int gb_os_sync_path(const char *path)
+{
+    DWORD kind = GetFileAttributesA(path);
+    if (kind == INVALID_FILE_ATTRIBUTES)
+        return windows_failed();
+    if (kind & FILE_ATTRIBUTE_DIRECTORY) /* NTFS keeps a journal of names */
+        return 0;
+    int file = gb_os_open(path, O_RDWR);
+    if (file < 0)
+        return -1;
+    int code = gb_os_sync(file), error = errno;
+    _close(file);
+    errno = error;
+    return code;
+}
+
+/* Whether a path is that of a file, and not of a folder. */
+static bool is_file(const char *path)
+{
+    DWORD kind = GetFileAttributesA(path);
+    return kind != INVALID_FILE_ATTRIBUTES && !(kind & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+int gb_os_rename(const char *from, const char *to)
+{
+    for (int waited_ms = 0;; waited_ms += LOOK_MS) {
+        if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
+            return 0;
+        DWORD error = GetLastError();
+        /* A file that somebody reads cannot be replaced. */
+        bool held = error == ERROR_ACCESS_DENIED && is_file(from) && is_file(to);
+        SetLastError(held ? ERROR_SHARING_VIOLATION : error);
+        if (!try_again(from, waited_ms))
+            return windows_failed();
+    }
+}
+
+int gb_os_exchange(const char *a, const char *b)
+{
+    (void)a;
+    (void)b;
+    errno = ENOSYS;
+    return -1;
+}
+
+int gb_os_make_folder(const char *path, bool is_private)
+{
+    (void)is_private; /* what lies in a user's folders is the user's */
+    return CreateDirectoryA(path, NULL) ? 0 : windows_failed();
+}
+
+int gb_os_remove(const char *path)
+{
+    DWORD kind = GetFileAttributesA(path);
+    if (kind == INVALID_FILE_ATTRIBUTES)
+        return windows_failed();
+    if (kind & FILE_ATTRIBUTE_READONLY)
+        SetFileAttributesA(path, kind & ~(DWORD)FILE_ATTRIBUTE_READONLY);
+    for (int waited_ms = 0;; waited_ms += LOOK_MS) {
+        if (kind & FILE_ATTRIBUTE_DIRECTORY ? RemoveDirectoryA(path) : DeleteFileA(path))
+            return 0;
+        if (!try_again(path, waited_ms))
+            return windows_failed();
+    }
+}
+
+int gb_os_stat_link(const char *path, struct stat *info)
+{
+    return stat(path, info);
+}
+
+int gb_os_link(const char *file, const char *path)
+{
+    return CopyFileA(file, path, TRUE) ? 0 : windows_failed();
+}
+
+char *gb_os_real_path(const char *path)
+{
+    DWORD kind = GetFileAttributesA(path);
+    if (kind == INVALID_FILE_ATTRIBUTES) {
+        windows_failed();
+        return NULL;
+    }
+    char *whole = _fullpath(NULL, path, 0);
+    if (whole)
+        windows_use_slashes(whole);
+    for (size_t end = whole ? strlen(whole) : 0; end > 3 && whole[end - 1] == '/'; end--)
+        whole[end - 1] = '\0';
+    return whole;
+}
+
+void gb_os_take_paths(int count, char **words)
+{
+    for (int i = 0; i < count; i++) {
+        char *last = strrchr(words[i], '\\');
+        if (!last)
+            continue;
+        bool top = last == words[i] || last[-1] == ':'; /* of a drive */
+        char kept = last[top];
+        last[top] = '\0';
+        DWORD kind = GetFileAttributesA(words[i]);
+        last[top] = kept;
+        if (kind != INVALID_FILE_ATTRIBUTES && kind & FILE_ATTRIBUTE_DIRECTORY)
+            windows_use_slashes(words[i]);
+    }
+}
+
+bool gb_os_is_absolute(const char *path)
+{
+    bool drive = ((*path | 32) >= 'a' && (*path | 32) <= 'z') && path[1] == ':';
+    path += drive ? 2 : 0;
+    return *path == '/' || *path == '\\';
+}
+
+int gb_os_lock(int file)
+{
+    /* Locks keep others from the bytes: one is taken that no file has. */
+    OVERLAPPED place = place_of(UINT64_C(1) << 62);
+    return LockFileEx(windows_handle(file), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0,
+                      1, 0, &place)
+               ? 0
+               : windows_failed();
+}
+
+bool gb_os_is_at(int file, const char *path)
+{
+    BY_HANDLE_FILE_INFORMATION held, named;
+    HANDLE there = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                               NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (there == INVALID_HANDLE_VALUE)
+        return false;
+    bool same = GetFileInformationByHandle(windows_handle(file), &held) &&
+                GetFileInformationByHandle(there, &named) &&
+                held.dwVolumeSerialNumber == named.dwVolumeSerialNumber &&
+                held.nFileIndexHigh == named.nFileIndexHigh &&
+                held.nFileIndexLow == named.nFileIndexLow;
+    CloseHandle(there);
+    return same;
+}
+
+int gb_os_room(const char *path, uint64_t *bytes)
+{
+    char folder[4 * MAX_PATH];
+    ULARGE_INTEGER room;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[1] = '\0';
+    if (!GetDiskFreeSpaceExA(slash ? folder : NULL, &room, NULL, NULL))
+        return windows_failed();
+    *bytes = room.QuadPart;
+    return 0;
+}
+
+const void *gb_os_map(int file, size_t size)
+{
+    HANDLE mapping = CreateFileMappingA(windows_handle(file), NULL, PAGE_READONLY, 0, 0, NULL);
+    const void *bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, size) : NULL;
+    if (!bytes)
+        windows_failed();
+    if (mapping)
+        CloseHandle(mapping); /* the view keeps it */
+    return bytes;
+}
+
+void gb_os_unmap(const void *bytes, size_t size)
+{
+    (void)size;
+    UnmapViewOfFile(bytes);
+}
