@@ -28,7 +28,8 @@ int gb_os_open(const char *path, int flags);
 FILE *gb_os_fopen(const char *path, const char *mode);
 /* The standard input once more, for somebody who closes it. */
 int gb_os_open_input(void);
-/* An empty file that has no name and is gone when it is closed; beside `path`. */
+/* An empty file that is gone when it is closed, and has no name until then (on Windows it has);
+ * beside `path`. */
 int gb_os_open_nameless(const char *path);
 /* Reads or writes at a place; how many bytes, or -1. */
 int64_t gb_os_read_at(int file, void *bytes, size_t size, uint64_t offset);

@@ -36,7 +36,7 @@ static __attribute__((constructor)) void begin(void)
         "HOME",          "TMPDIR",         "GABBRO_STORE",    "GABBRO_SHADERS",
         "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_HOME"};
     DWORD mode;
-    _set_fmode(_O_BINARY);
+    _fmode = _O_BINARY;
     for (int file = 0; file < 3; file++)
         _setmode(file, _O_BINARY);
     HANDLE terminal = GetStdHandle(STD_ERROR_HANDLE);

@@ -64,10 +64,10 @@ Test(os, a_nameless_file_leaves_no_name)
     char *path = at("file");
     int file = gb_os_open_nameless(path);
     cr_expect(file >= 0 && write(file, "a", 1) == 1);
+    close(file);
     gb_entries entries;
     cr_expect(gb_entries_read(folder, "*", &entries, NULL) && entries.count == 0);
     gb_entries_free(&entries);
-    close(file);
     free(path);
 }
 
@@ -103,12 +103,24 @@ Test(os, a_lock_has_one_holder)
     close(first);
     cr_expect(gb_os_lock(second) == 0 && gb_os_is_at(second, path));
     gb_os_remove(path);
-    cr_expect(!gb_os_is_at(second, path));
-    first = gb_os_open(path, O_RDWR | O_CREAT);
-    cr_expect(gb_os_is_at(first, path) && !gb_os_is_at(second, path));
-    close(first);
+    if (!gb_file_exists(path)) { /* Wine keeps the name while somebody has the file open */
+        cr_expect(!gb_os_is_at(second, path));
+        first = gb_os_open(path, O_RDWR | O_CREAT);
+        cr_expect(gb_os_is_at(first, path) && !gb_os_is_at(second, path));
+        close(first);
+    }
     close(second);
+    cr_expect(gb_os_remove(path) == 0 || errno == ENOENT);
     free(path);
+}
+
+/* Starts a program of POSIX; Windows has none. */
+static void start(const gb_os_command *command, gb_os_process *process)
+{
+    bool started = gb_os_start(command, process) == 0;
+    if (!started && errno == ENOENT)
+        cr_skip_test("skipped: there is no %s here", command->program);
+    cr_assert(started);
 }
 
 Test(os, a_process_gets_words_environment_and_pipes)
@@ -120,7 +132,7 @@ Test(os, a_process_gets_words_environment_and_pipes)
     gb_os_process process;
     cr_assert(gb_os_set_variable("OWN", "old") == 0 && gb_os_pipe(ends) == 0);
     const gb_os_command command = {"sh", words, environment, ends[1], -1};
-    cr_assert_eq(gb_os_start(&command, &process), 0);
+    start(&command, &process);
     close(ends[1]);
     char got[100] = "";
     size_t length = 0;
@@ -148,7 +160,7 @@ Test(os, a_process_is_stopped_and_killed)
     const gb_os_command command = {words[0], words, NULL, -1, -1};
     gb_os_process process;
     int code = 0;
-    cr_assert_eq(gb_os_start(&command, &process), 0);
+    start(&command, &process);
     cr_expect(!gb_os_ended(&process, false, &code));
     gb_os_stop(&process);
     cr_expect(gb_os_ended(&process, true, &code) && code == 128 + SIGTERM);
