@@ -113,6 +113,22 @@ void *gb_os_function(const char *library, const char *name);
  * at once. A closed pipe is a failed write from now on. */
 void gb_os_on_stop(void (*stop)(int));
 
+/* ---- sums of bytes ---- */
+
+typedef enum gb_os_sum_kind { GB_OS_SHA256, GB_OS_MD5 } gb_os_sum_kind;
+enum { GB_OS_SUM_BYTES = 32 }; /* of the longest sum */
+
+typedef struct gb_os_sum gb_os_sum; /* of bytes that come one after another */
+
+void gb_os_sha256(const void *bytes, size_t size, unsigned char sum[GB_OS_SUM_BYTES]);
+/* NULL and errno: ENOMEM, or ENOSYS where the machine's rules refuse sums of the kind. */
+gb_os_sum *gb_os_sum_begin(gb_os_sum_kind kind);
+void gb_os_sum_add(gb_os_sum *sum, const void *bytes, size_t size);
+/* How many bytes the sum has; it is freed. */
+size_t gb_os_sum_end(gb_os_sum *sum, unsigned char bytes[GB_OS_SUM_BYTES]);
+/* Frees one whose sum nobody wants; NULL ok. */
+void gb_os_sum_drop(gb_os_sum *sum);
+
 /* ---- the machine ---- */
 
 /* Processors that can be used, at least 1. */

@@ -4,8 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <openssl/evp.h>
-#include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +13,7 @@ enum { READ_BYTES = 1 << 16, MAX_DEPTH = 64 };
 static void to_hex(const unsigned char *digest, char hex[GB_HASH_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
+    for (int i = 0; i < GB_OS_SUM_BYTES; i++) {
         hex[2 * i] = digits[digest[i] >> 4];
         hex[2 * i + 1] = digits[digest[i] & 15];
     }
@@ -24,25 +22,27 @@ static void to_hex(const unsigned char *digest, char hex[GB_HASH_SIZE])
 
 void gb_hash_bytes(const void *bytes, size_t length, char hex[GB_HASH_SIZE])
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-    SHA256(length ? bytes : "", length, digest);
+    unsigned char digest[GB_OS_SUM_BYTES];
+    gb_os_sha256(bytes, length, digest);
     to_hex(digest, hex);
 }
 
-static bool hash_stream(FILE *file, const char *path, EVP_MD_CTX *context, char hex[GB_HASH_SIZE],
-                        gb_status *status)
+static bool hash_stream(FILE *file, const char *path, char hex[GB_HASH_SIZE], gb_status *status)
 {
-    unsigned char buffer[READ_BYTES], digest[EVP_MAX_MD_SIZE];
-    if (!EVP_DigestInit_ex(context, EVP_sha256(), NULL))
-        return gb_fail(status, GB_INTERNAL, path, NULL, "libcrypto gives no SHA-256");
+    unsigned char buffer[READ_BYTES], digest[GB_OS_SUM_BYTES];
+    errno = ENOMEM;
+    gb_os_sum *sum = gb_fault(GB_FAULT_MEMORY) ? NULL : gb_os_sum_begin(GB_OS_SHA256);
+    if (!sum)
+        return errno == ENOMEM
+                   ? gb_fail_memory(status, "hashing a file")
+                   : gb_fail(status, GB_INTERNAL, path, NULL, "this machine gives no SHA-256");
     for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;)
-        EVP_DigestUpdate(context, buffer, got);
-    if (ferror(file))
-        return gb_fail(status, GB_DATA, path, "check the path and its permissions",
-                       "cannot read: %s", strerror(errno));
-    EVP_DigestFinal_ex(context, digest, NULL);
+        gb_os_sum_add(sum, buffer, got);
+    bool ok = !ferror(file) || gb_fail(status, GB_DATA, path, "check the path and its permissions",
+                                       "cannot read: %s", strerror(errno));
+    gb_os_sum_end(sum, digest);
     to_hex(digest, hex);
-    return true;
+    return ok;
 }
 
 bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
@@ -51,10 +51,7 @@ bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
     if (!file)
         return gb_fail(status, GB_DATA, path, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));
-    EVP_MD_CTX *context = gb_fault(GB_FAULT_MEMORY) ? NULL : EVP_MD_CTX_new();
-    bool ok = context ? hash_stream(file, path, context, hex, status)
-                      : gb_fail_memory(status, "hashing a file");
-    EVP_MD_CTX_free(context);
+    bool ok = hash_stream(file, path, hex, status);
     fclose(file);
     return ok;
 }

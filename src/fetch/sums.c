@@ -3,26 +3,28 @@
 #include <gabbro/os.h>
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { READ_BYTES = 1 << 16 };
 
 struct gb_sums {
-    EVP_MD_CTX *sha256; /* always there */
-    EVP_MD_CTX *md5;    /* NULL where libcrypto refuses it */
+    gb_os_sum *sha256; /* NULL behind the end */
+    gb_os_sum *md5;    /* NULL too where the machine refuses it */
 };
 
 bool fetch_sums_reset(gb_sums *sums, gb_status *status)
 {
-    if (!EVP_DigestInit_ex(sums->sha256, EVP_sha256(), NULL))
-        return gb_fail(status, GB_INTERNAL, NULL, NULL, "libcrypto gives no SHA-256");
-    if (sums->md5 && !EVP_DigestInit_ex(sums->md5, EVP_md5(), NULL)) {
-        EVP_MD_CTX_free(sums->md5);
-        sums->md5 = NULL;
-    }
-    return true;
+    gb_os_sum_drop(sums->sha256);
+    gb_os_sum_drop(sums->md5);
+    sums->md5 = NULL;
+    bool ok = (sums->sha256 = gb_os_sum_begin(GB_OS_SHA256)) &&
+              ((sums->md5 = gb_os_sum_begin(GB_OS_MD5)) || errno != ENOMEM);
+    if (ok)
+        return true;
+    return errno == ENOMEM
+               ? gb_fail_memory(status, "hashing a file")
+               : gb_fail(status, GB_INTERNAL, NULL, NULL, "this machine gives no SHA-256");
 }
 
 gb_sums *fetch_sums_create(gb_status *status)
@@ -30,11 +32,7 @@ gb_sums *fetch_sums_create(gb_status *status)
     gb_sums *sums = gb_alloc(1, sizeof *sums, status);
     if (!sums)
         return NULL;
-    sums->sha256 = EVP_MD_CTX_new();
-    sums->md5 = EVP_MD_CTX_new();
-    bool ok = sums->sha256 && sums->md5 ? fetch_sums_reset(sums, status)
-                                        : gb_fail_memory(status, "hashing a file");
-    if (!ok) {
+    if (!fetch_sums_reset(sums, status)) {
         fetch_sums_destroy(sums);
         return NULL;
     }
@@ -45,16 +43,16 @@ void fetch_sums_destroy(gb_sums *sums)
 {
     if (!sums)
         return;
-    EVP_MD_CTX_free(sums->sha256);
-    EVP_MD_CTX_free(sums->md5);
+    gb_os_sum_drop(sums->sha256);
+    gb_os_sum_drop(sums->md5);
     free(sums);
 }
 
 void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length)
 {
-    EVP_DigestUpdate(sums->sha256, bytes, length);
+    gb_os_sum_add(sums->sha256, bytes, length);
     if (sums->md5)
-        EVP_DigestUpdate(sums->md5, bytes, length);
+        gb_os_sum_add(sums->md5, bytes, length);
 }
 
 bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
@@ -77,13 +75,14 @@ bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_st
            gb_fail(status, GB_INTERRUPTED, path, "run again to go on", "interrupted");
 }
 
-static void to_hex(EVP_MD_CTX *context, char *hex)
+/* Ends the sum and takes it away. */
+static void to_hex(gb_os_sum **sum, char *hex)
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned length = 0;
-    EVP_DigestFinal_ex(context, digest, &length);
-    for (unsigned i = 0; i < length; i++) {
+    unsigned char digest[GB_OS_SUM_BYTES];
+    size_t length = gb_os_sum_end(*sum, digest);
+    *sum = NULL;
+    for (size_t i = 0; i < length; i++) {
         *hex++ = digits[digest[i] >> 4];
         *hex++ = digits[digest[i] & 15];
     }
@@ -92,10 +91,10 @@ static void to_hex(EVP_MD_CTX *context, char *hex)
 
 void fetch_sums_end(gb_sums *sums, char sha256[65], char md5[33])
 {
-    to_hex(sums->sha256, sha256);
+    to_hex(&sums->sha256, sha256);
     md5[0] = '\0';
     if (sums->md5)
-        to_hex(sums->md5, md5);
+        to_hex(&sums->md5, md5);
 }
 
 int fetch_version_of(const gb_source_file *file, const gb_seen *seen)

@@ -1,11 +1,11 @@
 /* WordPiece ids of 100,000 lines of real text and of hostile strings, against Hugging Face's:
  * tests/golden/tokenizer.tsv has a hash for every thousand, tests/peers/tokenizer.py made it. */
+#include "gabbro/os.h"
 #include "gabbro/text.h"
 #include "../parity/trust.h"
 #include "scratch.h"
 
 #include <jansson.h>
-#include <openssl/evp.h>
 
 enum { LINES = 100000, BLOCK = 1000, HOSTILE = 5000, WORDS = 16 };
 
@@ -70,7 +70,7 @@ static void hostile(uint32_t number, gb_text *text)
 typedef struct blocks {
     gb_vocab *vocab;         /* bert-base-uncased */
     gb_tokenizer *tokenizer; /* over it */
-    EVP_MD_CTX *hash;        /* of the block so far */
+    gb_os_sum *hash;         /* of the block so far */
     const char *name;        /* "real" or "hostile" */
     const char *golden;      /* the file's text */
     gb_ids ids;              /* of the line */
@@ -80,17 +80,17 @@ typedef struct blocks {
 
 static void end_block(blocks *b)
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned char digest[GB_OS_SUM_BYTES];
     char line[100];
     int end = snprintf(line, sizeof line, "\n%s\t%u\t", b->name, b->lines);
-    EVP_DigestFinal_ex(b->hash, digest, NULL);
+    gb_os_sum_end(b->hash, digest);
     for (int i = 0; i < 8; i++)
         end += snprintf(line + end, sizeof line - (size_t)end, "%02x", digest[i]);
     snprintf(line + end, sizeof line - (size_t)end, "\n");
     bool same = strstr(b->golden, line) != NULL;
     b->microbatched += !same;
     cr_expect(same, "%s lines up to %u have other ids", b->name, b->lines);
-    EVP_DigestInit_ex(b->hash, EVP_sha256(), NULL);
+    cr_assert(b->hash = gb_os_sum_begin(GB_OS_SHA256));
 }
 
 static void show(const blocks *b, const char *text, size_t length)
@@ -111,8 +111,8 @@ static void take_line(blocks *b, const char *text, size_t length)
         return;
     b->ids.count = 0;
     cr_assert(gb_tokenize(b->tokenizer, text, length, &b->ids, &status), "%s", status.what);
-    EVP_DigestUpdate(b->hash, b->ids.data, b->ids.count * sizeof *b->ids.data);
-    EVP_DigestUpdate(b->hash, &end, sizeof end);
+    gb_os_sum_add(b->hash, b->ids.data, b->ids.count * sizeof *b->ids.data);
+    gb_os_sum_add(b->hash, &end, sizeof end);
     b->lines++;
     if (shown && b->name[0] == 'h' && strtoul(shown, NULL, 10) == b->lines - 1)
         show(b, text, length);
@@ -158,7 +158,7 @@ static void take_file(blocks *b, const char *data, const char *name, bool json)
 
 static blocks open_blocks(const char *data, const char *name, uint32_t limit)
 {
-    blocks b = {.name = name, .limit = limit, .hash = EVP_MD_CTX_new()};
+    blocks b = {.name = name, .limit = limit, .hash = gb_os_sum_begin(GB_OS_SHA256)};
     gb_status status = {0};
     char *path = gb_path_join(NULL, data, "bert-base-uncased/vocab.txt");
     b.vocab = gb_vocab_load(path, &status);
@@ -166,7 +166,6 @@ static blocks open_blocks(const char *data, const char *name, uint32_t limit)
     b.tokenizer = gb_tokenizer_create(b.vocab, GB_TOKENIZER_DEFAULTS, &status);
     cr_assert(b.tokenizer && b.hash);
     cr_assert_not_null(b.golden = gb_read_file(GB_GOLDEN "/tokenizer.tsv", NULL, NULL));
-    EVP_DigestInit_ex(b.hash, EVP_sha256(), NULL);
     free(path);
     return b;
 }
@@ -177,7 +176,7 @@ static void close_blocks(blocks *b, const char *what)
     trust(what, "Hugging Face tokenizers (blocks that differ)", b->microbatched, 0);
     gb_tokenizer_destroy(b->tokenizer);
     gb_vocab_destroy(b->vocab);
-    EVP_MD_CTX_free(b->hash);
+    gb_os_sum_drop(b->hash);
     free((char *)b->golden);
     free(b->ids.data);
 }
