@@ -130,7 +130,7 @@ static bool answer(asking *a, const char *question, gb_status *status)
 
 static bool answer_lines(asking *a, gb_status *status)
 {
-    gb_lines *lines = gb_lines_open("/dev/stdin", status);
+    gb_lines *lines = gb_lines_open("-", status);
     bool ok = lines != NULL;
     for (int got = 1; ok && got == 1;) {
         char *line;

@@ -257,11 +257,10 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     embed_texts texts = {.texts = gb_alloc(CHUNK, sizeof *texts.texts, status),
                          .ids = gb_alloc(CHUNK, sizeof *texts.ids, status)};
     embed_output out = {.how = params};
-    bool standard = !strcmp(params->input, "-");
     float *vectors = NULL;
     gabbro_model *model = NULL;
     bool ok = texts.texts && texts.ids &&
-              (texts.lines = gb_lines_open(standard ? "/dev/stdin" : params->input, status)) &&
+              (texts.lines = gb_lines_open(params->input, status)) &&
               (model = open_model(params, status));
     out.width = model ? gabbro_model_width(model) : 0;
     ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&

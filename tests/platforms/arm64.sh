@@ -6,6 +6,7 @@
 # says how to make it); GABBRO_ARM64_BUILD is the build folder, which is kept (the tree's name and .build).
 set -u
 . "$(dirname -- "$0")/../checks.sh"
+. "$(dirname -- "$0")/texts.sh"
 here=$(readlink -f "$(dirname -- "$0")")
 tree=${GABBRO_ARM64_TREE:-}
 compiler=aarch64-linux-gnu-gcc
@@ -32,21 +33,9 @@ for program in $programs; do
     expect "unit test $program" grep -q 'Passing: [1-9].* Failing: 0 | Crashing: 0' out || tail out
 done
 
-# The files of what is made of texts alone, without records of when and where.
-texts_of() # GABBRO
-{
-    gabbro=$1 GABBRO_STORE=$work/store-$(basename "$(dirname "$(dirname "$(dirname "$1")")")")
-    collection=$(made collection --from beir --keep-splits)
-    vocabulary=$(made vocabulary --collection "$collection" --size 100)
-    tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
-    run=$(made bm25-run --collection "$collection" --split test)
-    for folder in "$collection" "$vocabulary" "$tokens" "$run"; do
-        (cd "$folder" && find . -type f ! -name '*.json' -exec sha256sum {} + | LC_ALL=C sort -k 2)
-    done
-}
 small_beir 60 beir
-texts_of "$made_by" >right
-texts_of "$arm/src/cli/gabbro" >left
+texts_of "$made_by" here >right
+texts_of "$arm/src/cli/gabbro" there >left
 expect 'files are compared' [ "$(wc -l <right)" -gt 10 ]
 trust 'files of a collection, its vocabulary, tokens and BM25 that differ on 64-bit ARM' 'x86-64' "$(diff right left | grep -c '^[<>]')" 0
 checks_end
