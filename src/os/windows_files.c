@@ -161,6 +161,8 @@ int gb_os_exchange(const char *a, const char *b)
 int gb_os_make_folder(const char *path, bool is_private)
 {
     (void)is_private; /* what lies in a user's folders is the user's */
+    if (*path && !strcmp(path + 1, ":"))
+        return 0; /* a drive */
     return CreateDirectoryA(path, NULL) ? 0 : windows_failed();
 }
 
