@@ -48,7 +48,7 @@ int gb_os_make_folder(const char *path, bool is_private);
 int gb_os_remove(const char *path);
 /* stat() of a link itself. */
 int gb_os_stat_link(const char *path, struct stat *info);
-/* Makes a link at `path` to a file; a copy where links need rights. */
+/* Makes a link at `path` to a file or folder; a copy where links need rights. */
 int gb_os_link(const char *file, const char *path);
 /* The whole path behind links, which the caller frees; NULL and errno if there is nothing. */
 char *gb_os_real_path(const char *path);

@@ -186,8 +186,30 @@ int gb_os_stat_link(const char *path, struct stat *info)
     return stat(path, info);
 }
 
+static int copy_folder(const char *from, const char *to)
+{
+    char pattern[4 * MAX_PATH], inner[4 * MAX_PATH], copy[4 * MAX_PATH];
+    WIN32_FIND_DATAA found;
+    int code = gb_os_make_folder(to, false);
+    snprintf(pattern, sizeof pattern, "%s/*", from);
+    HANDLE search = code ? INVALID_HANDLE_VALUE : FindFirstFileA(pattern, &found);
+    for (bool more = search != INVALID_HANDLE_VALUE; more && code == 0;
+         more = FindNextFileA(search, &found)) {
+        snprintf(inner, sizeof inner, "%s/%s", from, found.cFileName);
+        snprintf(copy, sizeof copy, "%s/%s", to, found.cFileName);
+        if (strcmp(found.cFileName, ".") != 0 && strcmp(found.cFileName, "..") != 0)
+            code = gb_os_link(inner, copy);
+    }
+    if (search != INVALID_HANDLE_VALUE)
+        FindClose(search);
+    return code;
+}
+
 int gb_os_link(const char *file, const char *path)
 {
+    DWORD kind = GetFileAttributesA(file);
+    if (kind != INVALID_FILE_ATTRIBUTES && kind & FILE_ATTRIBUTE_DIRECTORY)
+        return copy_folder(file, path);
     return CopyFileA(file, path, TRUE) ? 0 : windows_failed();
 }
 
