@@ -82,6 +82,8 @@ static bool holder_commit(holder *h, gb_status *status)
 {
     gb_row_writer *writer = h->writer;
     h->writer = NULL;
+    gb_row_file_close(h->generated); /* Windows replaces no file that is open */
+    h->generated = NULL;
     bool ok = gb_row_writer_commit(writer, status);
     for (int i = 0; i < 2 && ok; i++) {
         gb_out *out = h->qrels[i];

@@ -112,6 +112,8 @@ static const char *safe_name(const char *name)
 {
     while (!strncmp(name, "./", 2))
         name += 2;
+    if (strchr(name, '\\')) /* it parts folders, too, on Windows */
+        return NULL;
     for (const char *part = name; *part; part += strspn(part, "/")) {
         size_t length = strcspn(part, "/");
         if (length == 0 || (length == 2 && !strncmp(part, "..", 2)))
