@@ -155,8 +155,8 @@ static bool reorder_table(const gb_import *import, const char *name, const uint3
         const void *row = gb_row_file_row(file, order[i], &length);
         ok = gb_row_writer_add(writer, row, length, status);
     }
+    gb_row_file_close(file); /* Windows replaces no file that is open */
     ok = gb_row_writer_end(writer, ok, status);
-    gb_row_file_close(file);
     free(path);
     return ok;
 }
