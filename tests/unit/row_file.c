@@ -79,6 +79,7 @@ Test(table, abandoned_writer_leaves_nothing)
     gb_row_writer_abandon(writer);
     gb_row_writer_abandon(NULL);
     cr_expect_not(gb_file_exists(path));
+    cr_assert_eq(chdir("/"), 0); /* Windows removes no folder that somebody is in */
     cr_expect_eq(rmdir(s.path), 0, "the folder is not empty");
 }
 
