@@ -37,8 +37,13 @@ int gb_os_open(const char *path, int flags)
         handle = CreateFileA(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                              NULL, what, FILE_ATTRIBUTE_NORMAL, NULL);
     while (handle == INVALID_HANDLE_VALUE && try_again(path, waited_ms) && (waited_ms += LOOK_MS));
-    if (handle == INVALID_HANDLE_VALUE)
-        return windows_failed();
+    if (handle == INVALID_HANDLE_VALUE) {
+        windows_failed();
+        DWORD kind = GetFileAttributesA(path);
+        if (errno == EACCES && kind != INVALID_FILE_ATTRIBUTES && kind & FILE_ATTRIBUTE_DIRECTORY)
+            errno = EISDIR;
+        return -1;
+    }
     int file =
         _open_osfhandle((intptr_t)handle, way | (flags & O_APPEND) | _O_BINARY | _O_NOINHERIT);
     if (file < 0)
