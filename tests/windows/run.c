@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-enum { GOOD, BAD, SKIPPED = 77, LOOK_US = 5000 }; /* exit codes of a test's process */
+enum { GOOD, BAD, SKIPPED = 77 }; /* exit codes of a test's process */
+enum { LOOK_US = 5000 };          /* how often it is looked at */
+enum { PATIENCE = 5 };            /* parameters share the time of their test; Wine is slow */
 
 static cr_test *tests; /* all, in the order of their names */
 static bool is_bad;    /* the test that this process runs */
@@ -144,7 +146,8 @@ int main(int argc, char **argv)
             continue;
         if (one)
             return run(test);
-        double most_s = test->options.timeout > 0 ? test->options.timeout : suite_of(test)->timeout;
+        double most_s = PATIENCE * (test->options.timeout > 0 ? test->options.timeout
+                                                              : suite_of(test)->timeout);
         int code = run_apart(name, most_s);
         ran += code != SKIPPED;
         good += code == GOOD, bad += code == BAD, skipped += code == SKIPPED;
