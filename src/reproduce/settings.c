@@ -91,8 +91,8 @@ static bool good_value(const char *value)
     return *value != '\0';
 }
 
-static bool check_known(const repro_settings *known, const char *name, gb_code code,
-                        const char *where, gb_status *status)
+static bool check_known(const repro_settings *known, const char *name, const char *where,
+                        gb_status *status)
 {
     char hint[160] = "";
     gb_nearest nearest = {.word = name};
@@ -105,7 +105,7 @@ static bool check_known(const repro_settings *known, const char *name, gb_code c
     else
         snprintf(hint, sizeof hint,
                  "docs/reference/settings.md and gabbro train --example list all");
-    return gb_fail(status, code, where, hint, "there is no setting \"%.100s\"", name);
+    return gb_fail(status, GB_USAGE, where, hint, "there is no setting \"%.100s\"", name);
 }
 
 /* ---- files ---- */
@@ -153,7 +153,7 @@ static bool read_line(repro_settings *settings, gb_lines *lines, char *line,
     if (read_from(before, gb_lines_path(lines)))
         return gb_lines_fail(lines, status, "leave one of them out",
                              "%.60s has a value already, from %.200s", name, before->origin);
-    if (!check_known(known, name, GB_DATA, where, status))
+    if (!check_known(known, name, where, status))
         return false;
     repro_setting *setting = give(settings, name, value, status);
     if (!setting || !replace(&setting->origin, where, status))
@@ -183,7 +183,7 @@ bool repro_settings_choose(repro_settings *settings, const char *change,
     char name[64];
     size_t length = equals ? (size_t)(equals - change) : strlen(change);
     snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), change);
-    if (!check_known(known, name, GB_USAGE, "--set", status))
+    if (!check_known(known, name, "--set", status))
         return false;
     if (!equals || !good_value(equals + 1))
         return gb_fail(status, GB_USAGE, "--set", NULL, "%s needs a plain word or number", name);

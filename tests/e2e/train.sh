@@ -109,5 +109,7 @@ refused 2 "nowhere" --settings own.settings --set model=nowhere
 refused 3 "encoders that are read are bert, " --settings own.settings --set "model=$roberta/../../llama"
 echo 'epochs 3' >bad.settings
 refused 3 "bad.settings:1" --settings bad.settings
+echo "epoch = 3" >bad.settings
+refused 2 "bad.settings:1" --settings bad.settings
 refused 2 'no split "what"' --settings own.settings --set dev=what
 checks_end
