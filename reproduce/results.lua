@@ -15,8 +15,9 @@ local function evaluate(retriever)
   if retriever == "bm25" then
     return artifact("evaluate bm25", "evaluate", "--bm25", "--collection", here.set.collection, depth, identical)
   end
-  return artifact(with_seed "evaluate", "evaluate", "--model", retriever, "--collection", here.set.collection, "--tokens", here.tokens,
-    depth, run.ranks, identical)
+  local where = here.set.name == "main" and "" or " on " .. here.set.name
+  return artifact(with_seed("evaluate" .. where), "evaluate", "--model", retriever, "--collection",
+    here.set.collection, "--tokens", here.tokens, depth, run.ranks, identical)
 end
 
 local function mean_of(label, evaluations)
