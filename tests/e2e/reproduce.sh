@@ -109,7 +109,7 @@ expect "--set over both" grep -q '^pretrain mlm .* --steps 11 ' "$work/log"
 expect "results know them" grep -q '"mlm_steps": "11".*"context_steps": "10"' "$results"
 echo 'contxt_steps = 3' >>"$work/settings"
 run table1 --out "$work/out" --settings "$work/settings"
-expect "a name that there is not is refused" [ "$status $(wc -l <"$work/stderr")" = '3 1' ]
+expect "a name that there is not is refused" [ "$status $(wc -l <"$work/stderr")" = '2 1' ]
 expect "with its line and the nearest" grep -q 'settings:2: .*"contxt_steps" (did you mean context_steps?)' "$work/stderr"
 
 # ----------------------------------------------------------------------------------------------------
