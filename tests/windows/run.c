@@ -39,12 +39,9 @@ static const cr_options *suite_of(const cr_test *test)
     return &none;
 }
 
-void cr_check(bool good, bool fatal, const char *file, int line, const char *what,
-              const char *format, ...)
+void cr_failed(bool fatal, const char *file, int line, const char *what, const char *format, ...)
 {
     va_list list;
-    if (good)
-        return;
     is_bad = true;
     printf("[----] %s:%d: Assertion Failed: %s", file, line, what);
     if (*format) {

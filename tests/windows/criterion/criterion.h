@@ -23,9 +23,8 @@ typedef struct cr_test {
 } cr_test;
 
 void cr_add(cr_test *test);
-/* A check that failed is said, and ends the test if it is fatal. */
-void cr_check(bool good, bool fatal, const char *file, int line, const char *what,
-              const char *format, ...);
+/* Says that a check failed, and ends the test if it is fatal. */
+void cr_failed(bool fatal, const char *file, int line, const char *what, const char *format, ...);
 _Noreturn void cr_skip_test(const char *format, ...);
 
 #define CR_ADD(suite_, name_, text_, run_, ...)                                                    \
@@ -43,7 +42,7 @@ _Noreturn void cr_skip_test(const char *format, ...);
     struct cr_test
 
 #define CR_CHECK(fatal, good, what, ...)                                                           \
-    cr_check((good), fatal, __FILE__, __LINE__, what, "" __VA_ARGS__)
+    ((good) ? (void)0 : cr_failed(fatal, __FILE__, __LINE__, what, "" __VA_ARGS__))
 #define CR_COMPARE(fatal, a, sign, b, ...)                                                         \
     CR_CHECK(fatal, (a)sign(b), #a " " #sign " " #b, __VA_ARGS__)
 #define CR_TEXTS(fatal, a, sign, b, ...)                                                           \
