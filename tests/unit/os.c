@@ -64,10 +64,15 @@ Test(os, a_nameless_file_leaves_no_name)
     char *path = at("file");
     int file = gb_os_open_nameless(path);
     cr_expect(file >= 0 && write(file, "a", 1) == 1);
+#ifdef _WIN32 /* which has a name for it until it is closed */
     close(file);
+#endif
     gb_entries entries;
     cr_expect(gb_entries_read(folder, "*", &entries, NULL) && entries.count == 0);
     gb_entries_free(&entries);
+#ifndef _WIN32
+    close(file);
+#endif
     free(path);
 }
 
@@ -103,7 +108,11 @@ Test(os, a_lock_has_one_holder)
     close(first);
     cr_expect(gb_os_lock(second) == 0 && gb_os_is_at(second, path));
     gb_os_remove(path);
-    if (!gb_file_exists(path)) { /* Wine keeps the name while somebody has the file open */
+    bool named = gb_file_exists(path);
+#ifndef _WIN32 /* where Wine keeps the name while somebody has the file open */
+    cr_assert_not(named);
+#endif
+    if (!named) {
         cr_expect(!gb_os_is_at(second, path));
         first = gb_os_open(path, O_RDWR | O_CREAT);
         cr_expect(gb_os_is_at(first, path) && !gb_os_is_at(second, path));
