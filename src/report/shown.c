@@ -154,20 +154,31 @@ static bool below_baseline(const gb_report *report, size_t row)
     return false;
 }
 
+static bool is_unconverged(const gb_report *report, size_t row)
+{
+    return trainings_of(&report->here, row).unconverged ||
+           trainings_of(&report->recorded, row).unconverged;
+}
+
+static bool is_noted_below(const gb_report *report, size_t row)
+{
+    return !trainings_of(&report->here, row).unconverged && below_baseline(report, row);
+}
+
 void report_row_note(const gb_report *report, size_t row, gb_text *out)
 {
     const trainings recorded = trainings_of(&report->recorded, row),
                     here = trainings_of(&report->here, row);
     if (here.unconverged && report->here.count == 1)
         gb_text_printf(out, "did not converge here");
-    else if (here.unconverged || recorded.unconverged)
+    else if (is_unconverged(report, row))
         gb_text_printf(out, "not converged: ");
     if (here.unconverged && report->here.count > 1)
         gb_text_printf(out, "%zu/%zu", here.unconverged, here.count);
     if (recorded.unconverged)
         gb_text_printf(out, "%s%zu/%zu recorded", here.unconverged ? ", " : "",
                        recorded.unconverged, recorded.count);
-    if (!here.unconverged && below_baseline(report, row))
+    if (is_noted_below(report, row))
         gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
     const gb_against *against = report->against ? &report->against[row] : NULL;
     if (against && against->queries)
@@ -249,27 +260,22 @@ void report_title_text(const gb_report *report, gb_text *out)
         gb_text_printf(out, "%s", report->spec->title);
 }
 
-/* Whether the note beside some row that is shown has these words. */
-static bool some_row_says(const gb_report *report, const char *words)
+/* Whether some row that is shown is like this. */
+static bool some_row(const gb_report *report, bool (*is)(const gb_report *, size_t))
 {
-    bool found = false;
-    for (size_t r = 0; !found && r < report->spec->row_count; r++) {
-        gb_text note = {0};
-        if (report_row_shown(report, r))
-            report_row_note(report, r, &note);
-        found = note.length && !note.failed && strstr(note.data, words);
-        gb_text_free(&note);
-    }
-    return found;
+    for (size_t r = 0; r < report->spec->row_count; r++)
+        if (report_row_shown(report, r) && is(report, r))
+            return true;
+    return false;
 }
 
 /* What the notes beside rows mean. */
 static size_t note_lines(const gb_report *report, const char **lines)
 {
     size_t count = 0;
-    if (some_row_says(report, "below the baseline"))
+    if (some_row(report, is_noted_below))
         lines[count++] = BELOW_LINE;
-    if (some_row_says(report, "not converge")) /* or: not converged */
+    if (some_row(report, is_unconverged))
         lines[count++] = UNCONVERGED_LINE;
     return count;
 }
