@@ -3,10 +3,10 @@
 #ifndef GABBRO_EXPERIMENT_H
 #define GABBRO_EXPERIMENT_H
 
-#include <gabbro/trainer.h>
 #include <gabbro/options.h>
 #include <gabbro/ranks.h>
 #include <gabbro/store.h>
+#include <gabbro/trainer.h>
 #include <gabbro/vk.h>
 
 /* Options of several ranks: --ranks and --devices, and of a training --gradient-shards and

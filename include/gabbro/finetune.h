@@ -5,8 +5,8 @@
 
 #include <gabbro/eval.h>
 #include <gabbro/late.h>
-#include <gabbro/trainer.h>
 #include <gabbro/options.h>
+#include <gabbro/trainer.h>
 
 /* A query to train on, with the passages that it is trained against. */
 typedef struct gb_training_query {

@@ -5,7 +5,6 @@
 
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
-#include <gabbro/ranks.h>
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
 

@@ -4,8 +4,8 @@
 #define GABBRO_PRETRAIN_H
 
 #include <gabbro/data.h>
-#include <gabbro/trainer.h>
 #include <gabbro/options.h>
+#include <gabbro/trainer.h>
 
 /* What a passage is paired with. */
 typedef enum gb_context {

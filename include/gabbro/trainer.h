@@ -4,6 +4,7 @@
 #define GABBRO_TRAINER_H
 
 #include <gabbro/nn.h>
+#include <gabbro/ranks.h>
 
 typedef enum gb_schedule_kind {
     GB_SCHEDULE_LINEAR,
