@@ -8,6 +8,11 @@ local function identical_passages()
   return dropped and "--drop-identical" or {}
 end
 
+-- main's columns do not name their set.
+local function columns_of(set)
+  return set ~= "main" and set or nil
+end
+
 -- All measures on all evaluation splits of the set at hand, of a retriever or "bm25".
 local function evaluate(retriever)
   local identical = identical_passages()
@@ -15,8 +20,8 @@ local function evaluate(retriever)
   if retriever == "bm25" then
     return artifact("evaluate bm25", "evaluate", "--bm25", "--collection", here.set.collection, depth, identical)
   end
-  local where = here.set.name == "main" and "" or " on " .. here.set.name
-  return artifact(with_seed("evaluate" .. where), "evaluate", "--model", retriever, "--collection",
+  local set = columns_of(here.set.name)
+  return artifact(with_seed("evaluate" .. (set and " on " .. set or "")), "evaluate", "--model", retriever, "--collection",
     here.set.collection, "--tokens", here.tokens, depth, run.ranks, identical)
 end
 
@@ -40,11 +45,6 @@ local function evaluate_on(set, retriever)
     evaluations[i] = evaluate(retriever)
   end
   return mean_of(set, evaluations)
-end
-
--- main's columns do not name their set.
-local function columns_of(set)
-  return set ~= "main" and set or nil
 end
 
 local function note(fields, retriever)
