@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 docs/pictures/recorded.sh "$1" "$work" >/dev/null
 page=$work/site/index.html
 
-# One line a claim that is drawn: paper, verdict, difference, both ends of its interval; "own" where its unit is no measure's.
+# One line a claim that is drawn: paper, verdict, difference, both ends of its interval; "own" where its unit
+# is no measure's.
 awk '
 /<a href="[^"]*#claim-/ { match($0, /#claim-[0-9]*">[a-z]*/); claim = substr($0, RSTART, RLENGTH); sub(/.*>/, "", claim) }
 /<svg class="forest [a-z]*" role/ {
@@ -57,8 +58,7 @@ if [ "$check" ]; then
 fi
 cp "$work/results.md" docs/results.md
 
-# Four panels; in each the claims from the largest difference to the smallest, on an axis of points that ends where the
-# largest difference of a decided claim does; what goes beyond it is cut.
+# Four panels; in each the claims from the largest difference to the smallest, on an axis of points that is cut at 20.
 sort -t "$(printf '\t')" -k1,1 -k3,3gr "$work/claims.tsv" | awk '
 BEGIN {
     FS = "\t"
@@ -71,6 +71,8 @@ BEGIN {
     colour["contradicted"] = "#c0392b"
     colour["undecided"] = "#888"
     width = 190
+    gap = 28
+    bound = 20
     step = 6
     top = 52
 }
@@ -82,14 +84,14 @@ $6 == "points" {
 function limit(x, bound) { return x > bound ? bound : x < -bound ? -bound : x }
 function place(x) { return left + width / 2 + limit(x, bound) / bound * width / 2 }
 END {
-    bound = 20
+    whole = 4 * (width + gap) + 20
     total = top + most * step + 40
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" role=\"img\">\n", 4 * (width + 28) + 20, total
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" role=\"img\">\n", whole, total
     print "<title>Claims of the four papers: differences over seeds with their 95% intervals, and verdicts</title>"
-    printf "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", 4 * (width + 28) + 20, total
+    printf "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", whole, total
     for (p = 1; p <= 4; p++) {
         paper = papers[p]
-        left = 20 + (p - 1) * (width + 28)
+        left = 20 + (p - 1) * (width + gap)
         printf "<text x=\"%.1f\" y=\"20\" font-size=\"13\" fill=\"#222\">%s</text>\n", left, title[paper]
         for (x = -bound; x <= bound; x += bound / 2) {
             printf "<text x=\"%.1f\" y=\"40\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\">%s%d</text>\n", place(x), (x > 0 ? "+" : ""), x
@@ -109,6 +111,6 @@ END {
         printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#222\">%s</text>\n", x + 14, total - 8, name
         x += 110
     }
-    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points in the claimed direction; lines are 95%% intervals over seeds, cut at 20</text>\n", x + 10, total - 8
+    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points in the claimed direction; lines are 95%% intervals over seeds, cut at %d</text>\n", x + 10, total - 8, bound
     print "</svg>"
 }' >docs/pictures/forest.svg
