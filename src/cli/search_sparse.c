@@ -1,7 +1,7 @@
 /* gabbro search-sparse: ranks passages for queries by their sparse vectors. */
 #include "cli.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/lexical.h>
 
 typedef struct settings {
     gb_impacts_params search; /* files and depth */

@@ -1,6 +1,5 @@
 /* A retriever whose vectors are sparse: files of its passages' vectors, one of each rank, and exact
  * search by an index of impacts that is built from them for the queries at hand. */
-#include "impacts.h"
 #include "retriever.h"
 #include "search.h"
 #include "sparse.h"
@@ -92,7 +91,7 @@ bool retrieve_sparse_encode(const gb_retriever *r, gb_text_kind kind, const gb_e
 
 /* A search for some queries in this rank's passages. */
 typedef struct ranking {
-    impacts search;           /* index */
+    gb_impacts search;        /* index */
     bool *used;               /* [vocabulary] a query has the term */
     uint32_t first, passages; /* rows of this rank */
 } ranking;
@@ -105,7 +104,7 @@ static bool take_query(void *ctx, uint32_t text, const sparse_term *terms, uint3
     (void)text;
     for (uint32_t i = 0; ok && i < count; i++) {
         k->used[terms[i].id] = true;
-        ok = retrieve_impacts_add(&k->search.queries, terms[i].id, terms[i].weight, status);
+        ok = gb_impacts_add(&k->search.queries, terms[i].id, terms[i].weight, status);
     }
     k->search.queries.end++;
     return ok;
@@ -119,7 +118,7 @@ static bool add_queries(const gb_retriever *r, const gb_encode_rows *queries, ra
     bool ok = open_source(r, GB_TEXT_QUERY, &source, status) &&
               retrieve_sparse_each(&source, queries, take_query, k, status);
     retrieve_sparse_source_free(&source);
-    return ok && retrieve_impacts_begin(&k->search, status);
+    return ok && gb_impacts_begin(&k->search, status);
 }
 
 /* The passages' vectors, from this rank's file. Terms that no query has are left out: they cannot
@@ -135,13 +134,12 @@ static bool add_passages(const gb_retriever *r, ranking *k, gb_status *status)
     for (uint32_t p = 0; ok && p < k->passages; p++) {
         ok = retrieve_sparse_reader_next(&reader, &count, status);
         for (uint32_t i = 0; ok && i < count; i++)
-            ok = !k->used[reader.terms[i].id] ||
-                 retrieve_impacts_add(&k->search.part, reader.terms[i].id, reader.terms[i].weight,
-                                      status);
-        ok = ok && retrieve_impacts_passage(&k->search, status);
+            ok = !k->used[reader.terms[i].id] || gb_impacts_add(&k->search.part, reader.terms[i].id,
+                                                                reader.terms[i].weight, status);
+        ok = ok && gb_impacts_passage(&k->search, status);
         gb_progress_update(&progress, p, NULL);
     }
-    ok = ok && retrieve_impacts_end(&k->search, status);
+    ok = ok && gb_impacts_end(&k->search, status);
     if (ok)
         gb_progress_end(&progress, k->passages, NULL);
     retrieve_sparse_reader_close(&reader);
@@ -150,7 +148,7 @@ static bool add_passages(const gb_retriever *r, ranking *k, gb_status *status)
 }
 
 /* The lists of this rank, as they are exchanged. */
-static void fill_found(const impacts *search, const gb_found *found)
+static void fill_found(const gb_impacts *search, const gb_found *found)
 {
     for (uint32_t q = 0; q < search->queries.end; q++)
         for (uint32_t i = 0; i < search->depth; i++) {
@@ -161,7 +159,7 @@ static void fill_found(const impacts *search, const gb_found *found)
         }
 }
 
-static bool add_lists(const gb_encode_rows *queries, const gb_found *found, impacts *search,
+static bool add_lists(const gb_encode_rows *queries, const gb_found *found, gb_impacts *search,
                       gb_run *run, gb_status *status)
 {
     bool ok = true;
@@ -199,7 +197,7 @@ static bool rank_some(gb_retriever *r, const gb_encode_rows *queries, uint32_t d
          retrieve_search_exchange(r->how.ranks, total, k.search.depth, queries->count, &found,
                                   status) &&
          add_lists(queries, &found, &k.search, run, status);
-    retrieve_impacts_free(&k.search);
+    gb_impacts_free(&k.search);
     free(k.used);
     free(found.rows);
     free(found.scores);

@@ -2,7 +2,7 @@
 #include "../parity/trust.h"
 #include "retrieve_help.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/lexical.h>
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  */
 #include "scratch.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/lexical.h>
 
 #include <criterion/criterion.h>
 

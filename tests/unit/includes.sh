@@ -10,7 +10,7 @@ breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
-        count = split("os base json options ranks store rows stats text folder vk data eval synth tape ops nn trainer late lm artifact diag " \
+        count = split("os base json options ranks store rows stats text folder vk data eval synth tape ops nn trainer late lm artifact lexical diag " \
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce library serve cli", modules)
         for (i = 1; i <= count; i++) place[modules[i]] = i

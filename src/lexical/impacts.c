@@ -1,6 +1,6 @@
 /* Exact search of sparse vectors: an inverted index of impacts, in as many parts as memory asks
  * for. */
-#include "impacts.h"
+#include "best.h"
 
 #include <gabbro/ops.h>
 
@@ -8,14 +8,14 @@
 
 #define POSTING_BYTES 16 /* term, text, weight, place in the order of terms */
 
-static void free_vectors(impacts_vectors *v)
+static void free_vectors(gb_impacts_vectors *v)
 {
     free(v->terms);
     free(v->rows);
     free(v->weights);
 }
 
-void retrieve_impacts_free(impacts *s)
+void gb_impacts_free(gb_impacts *s)
 {
     free_vectors(&s->queries);
     free_vectors(&s->part);
@@ -26,7 +26,7 @@ void retrieve_impacts_free(impacts *s)
     free(s->found);
 }
 
-bool retrieve_impacts_add(impacts_vectors *v, uint32_t term, float weight, gb_status *status)
+bool gb_impacts_add(gb_impacts_vectors *v, uint32_t term, float weight, gb_status *status)
 {
     if (!gb_grow(&v->terms, &v->capacities[0], v->count + 1, sizeof *v->terms, status) ||
         !gb_grow(&v->rows, &v->capacities[1], v->count + 1, sizeof *v->rows, status) ||
@@ -38,9 +38,9 @@ bool retrieve_impacts_add(impacts_vectors *v, uint32_t term, float weight, gb_st
     return true;
 }
 
-bool retrieve_impacts_begin(impacts *s, gb_status *status)
+bool gb_impacts_begin(gb_impacts *s, gb_status *status)
 {
-    const impacts_vectors *q = &s->queries;
+    const gb_impacts_vectors *q = &s->queries;
     s->starts = gb_alloc((size_t)s->term_count + 1, sizeof *s->starts, status);
     s->query_starts = gb_alloc((size_t)q->end + 1, sizeof *s->query_starts, status);
     s->hits = gb_alloc((size_t)q->end * s->depth, sizeof *s->hits, status);
@@ -54,26 +54,26 @@ bool retrieve_impacts_begin(impacts *s, gb_status *status)
     return true;
 }
 
-static void search_query(const impacts *s, uint32_t query, retrieve_scores *scores)
+static void search_query(const gb_impacts *s, uint32_t query, lexical_scores *scores)
 {
-    const impacts_vectors *q = &s->queries, *p = &s->part;
+    const gb_impacts_vectors *q = &s->queries, *p = &s->part;
     for (uint32_t i = s->query_starts[query]; i < s->query_starts[query + 1]; i++)
         for (uint32_t k = s->starts[q->terms[i]]; k < s->starts[q->terms[i] + 1]; k++) {
             uint32_t posting = s->order[k];
-            retrieve_gain(scores, p->rows[posting],
-                          (double)q->weights[i] * (double)p->weights[posting]);
+            lexical_gain(scores, p->rows[posting],
+                         (double)q->weights[i] * (double)p->weights[posting]);
         }
-    s->found[query] = retrieve_best(scores, p->first, s->hits + (size_t)query * s->depth,
-                                    s->found[query], s->depth);
+    s->found[query] = lexical_best(scores, p->first, s->hits + (size_t)query * s->depth,
+                                   s->found[query], s->depth);
 }
 
 /* Searches the part for all queries and empties it. */
-static bool search_part(impacts *s, gb_status *status)
+static bool search_part(gb_impacts *s, gb_status *status)
 {
-    impacts_vectors *p = &s->part;
-    retrieve_scores scores = {0};
+    gb_impacts_vectors *p = &s->part;
+    lexical_scores scores = {0};
     s->order = gb_alloc(p->count, sizeof *s->order, status);
-    bool ok = s->order && retrieve_scores_make(&scores, p->end - p->first, status);
+    bool ok = s->order && lexical_scores_make(&scores, p->end - p->first, status);
     if (ok)
         gb_row_index_sort(p->terms, (uint32_t)p->count, s->term_count, s->starts, s->order);
     for (uint32_t query = 0; ok && query < s->queries.end; query++) {
@@ -82,7 +82,7 @@ static bool search_part(impacts *s, gb_status *status)
         if (ok)
             search_query(s, query, &scores);
     }
-    retrieve_scores_free(&scores);
+    lexical_scores_free(&scores);
     free(s->order);
     s->order = NULL;
     p->count = 0;
@@ -91,14 +91,14 @@ static bool search_part(impacts *s, gb_status *status)
     return ok;
 }
 
-bool retrieve_impacts_passage(impacts *s, gb_status *status)
+bool gb_impacts_passage(gb_impacts *s, gb_status *status)
 {
     s->part.end++;
     bool full = s->part.count >= s->memory_bytes / POSTING_BYTES || s->part.count >= UINT32_MAX / 2;
     return !full || search_part(s, status);
 }
 
-bool retrieve_impacts_end(impacts *s, gb_status *status)
+bool gb_impacts_end(gb_impacts *s, gb_status *status)
 {
     return s->part.end == s->part.first || search_part(s, status);
 }

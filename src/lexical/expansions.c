@@ -1,5 +1,5 @@
 /* Queries with texts appended, such as those that a generator writes for them (GAR). */
-#include <gabbro/retrieve.h>
+#include <gabbro/lexical.h>
 
 #include <stdlib.h>
 #include <string.h>

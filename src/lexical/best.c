@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-bool retrieve_scores_make(retrieve_scores *scores, uint32_t texts, gb_status *status)
+bool lexical_scores_make(lexical_scores *scores, uint32_t texts, gb_status *status)
 {
-    *scores = (retrieve_scores){0};
+    *scores = (lexical_scores){0};
     scores->scores = gb_alloc(texts, sizeof *scores->scores, status);
     scores->texts = scores->scores ? gb_alloc(texts, sizeof *scores->texts, status) : NULL;
     return scores->texts != NULL;
 }
 
-void retrieve_scores_free(retrieve_scores *scores)
+void lexical_scores_free(lexical_scores *scores)
 {
     free(scores->scores);
     free(scores->texts);
-    *scores = (retrieve_scores){0};
+    *scores = (lexical_scores){0};
 }
 
 static bool better(gb_hit a, gb_hit b)
@@ -52,8 +52,8 @@ static void order_heap(gb_hit *hits, uint32_t k)
         sift_down(hits, k, i);
 }
 
-uint32_t retrieve_best(retrieve_scores *scores, uint32_t first, gb_hit *hits, uint32_t count,
-                       uint32_t k)
+uint32_t lexical_best(lexical_scores *scores, uint32_t first, gb_hit *hits, uint32_t count,
+                      uint32_t k)
 {
     if (k && count == k)
         order_heap(hits, k);

@@ -1,6 +1,6 @@
 /* Inside of the BM25 index, shared by building and searching. Private to the module. */
-#ifndef RETRIEVE_BM25_H
-#define RETRIEVE_BM25_H
+#ifndef LEXICAL_BM25_H
+#define LEXICAL_BM25_H
 
 #include "best.h"
 
@@ -25,7 +25,7 @@ typedef struct bm25_feedback_term {
 struct gb_bm25_searcher {
     const gb_bm25 *index;        /* searched */
     void *state;                 /* of the term source */
-    retrieve_scores scores;      /* of all texts */
+    lexical_scores scores;       /* of all texts */
     bm25_query_term *terms;      /* terms of the query that the index has, by first occurrence */
     size_t term_count;           /* terms in use */
     size_t term_capacity;        /* terms allocated */
@@ -42,13 +42,13 @@ struct gb_bm25_searcher {
 
 /* Puts the weights of RM3 in the place of the query's occurrences, from the searcher's first
  * `count` feedback passages. */
-bool retrieve_bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status);
+bool lexical_bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status);
 /* May feedback choose a term of these bytes? */
-bool retrieve_bm25_feedback_word(const char *bytes, size_t length);
+bool lexical_bm25_feedback_word(const char *bytes, size_t length);
 
 /* Adds the words of an artifact of gabbro weigh-words in the place of a collection's passages. */
-bool retrieve_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
-                           gb_status *status);
+bool lexical_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
+                          gb_status *status);
 
 struct gb_bm25 {
     gb_bm25_params params;  /* as created */

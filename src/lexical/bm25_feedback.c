@@ -6,7 +6,7 @@
 enum { SHORTEST_WORD = 2, LONGEST_WORD = 20 }; /* of a word that feedback may choose */
 #define LARGEST_SHARE 0.1                      /* of the texts that have it */
 
-bool retrieve_bm25_feedback_word(const char *bytes, size_t length)
+bool lexical_bm25_feedback_word(const char *bytes, size_t length)
 {
     if (length < SHORTEST_WORD || length > LONGEST_WORD)
         return false;
@@ -91,7 +91,7 @@ static bool add_to_query(gb_bm25_searcher *s, uint32_t term, float weight, gb_st
     return true;
 }
 
-bool retrieve_bm25_feedback(gb_bm25_searcher *s, uint32_t count, gb_status *status)
+bool lexical_bm25_feedback(gb_bm25_searcher *s, uint32_t count, gb_status *status)
 {
     const gb_rm3 *how = &s->index->params.rm3;
     s->model_count = 0;

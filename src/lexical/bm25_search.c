@@ -21,7 +21,7 @@ gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *statu
     searcher->state = index->params.source.open(index->params.source.config, status);
     searcher->feedback = gb_alloc(index->params.rm3.passages, sizeof *searcher->feedback, status);
     if (!searcher->state || !searcher->feedback ||
-        !retrieve_scores_make(&searcher->scores, index->text_count, status)) {
+        !lexical_scores_make(&searcher->scores, index->text_count, status)) {
         gb_bm25_searcher_destroy(searcher);
         return NULL;
     }
@@ -34,7 +34,7 @@ void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher)
         return;
     if (searcher->state)
         searcher->index->params.source.close(searcher->state);
-    retrieve_scores_free(&searcher->scores);
+    lexical_scores_free(&searcher->scores);
     free(searcher->terms);
     free(searcher->feedback);
     free(searcher->passage);
@@ -77,7 +77,7 @@ static void score_term(gb_bm25_searcher *searcher, bm25_query_term query)
         float gain = weight - weight / (1.0f + (float)index->counts[i] * inverse);
         if (!(gain > 0)) /* rounded away: as if the term were absent */
             continue;
-        retrieve_gain(&searcher->scores, text, gain);
+        lexical_gain(&searcher->scores, text, gain);
     }
 }
 
@@ -86,7 +86,7 @@ static uint32_t search_terms(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hit
 {
     for (size_t i = 0; i < searcher->term_count; i++)
         score_term(searcher, searcher->terms[i]);
-    return retrieve_best(&searcher->scores, 0, hits, 0, k);
+    return lexical_best(&searcher->scores, 0, hits, 0, k);
 }
 
 bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,
@@ -103,7 +103,7 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
     if (searcher->index->params.rm3.passages) {
         uint32_t found =
             search_terms(searcher, searcher->index->params.rm3.passages, searcher->feedback);
-        if (!retrieve_bm25_feedback(searcher, found, status))
+        if (!lexical_bm25_feedback(searcher, found, status))
             return false;
     }
     *count = search_terms(searcher, *count, hits);

@@ -122,7 +122,7 @@ static bool add_term(void *ctx, const char *bytes, size_t length)
             if (!gb_grow(&index->words, &index->word_capacity, (size_t)term + 1, sizeof(bool),
                          text->status))
                 return false;
-            index->words[term] = retrieve_bm25_feedback_word(bytes, length);
+            index->words[term] = lexical_bm25_feedback_word(bytes, length);
         }
         index->term_count++;
     }

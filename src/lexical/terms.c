@@ -1,5 +1,5 @@
 /* Where BM25's terms come from: Lucene's English analysis, or WordPiece ids. */
-#include <gabbro/retrieve.h>
+#include <gabbro/lexical.h>
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Exact search of sparse vectors in files of JSON lines. */
-#include "impacts.h"
+#include <gabbro/lexical.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ typedef struct json_search {
     const gb_impacts_params *params; /* of the caller */
     const gb_run_names *names;       /* of the caller, growing */
     gb_map *terms;                   /* term -> number */
-    impacts search;                  /* of these numbers */
+    gb_impacts search;               /* of these numbers */
 } json_search;
 
 /* Number of a term; a new one where it is unknown and `grow`, otherwise GB_MAP_NONE. */
@@ -25,7 +25,7 @@ static bool term_number(json_search *s, const char *term, bool grow, uint32_t *n
 }
 
 /* The vector of a line, {"id": "p1", "vector": {"term": weight}}, is the next of `v`. */
-static bool add_vector(json_search *s, impacts_vectors *v, gb_names *names, bool grow,
+static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, bool grow,
                        const gb_lines *lines, const json_t *object, gb_status *status)
 {
     const char *path = gb_lines_path(lines), *id = gb_json_text(object, "id"), *term;
@@ -51,7 +51,7 @@ static bool add_vector(json_search *s, impacts_vectors *v, gb_names *names, bool
                                  "the weight of \"%.80s\" is %g", term, weight);
         if (!term_number(s, term, grow, &number, status) ||
             ((float)weight > 0 && number != GB_MAP_NONE &&
-             !retrieve_impacts_add(v, number, (float)weight, status)))
+             !gb_impacts_add(v, number, (float)weight, status)))
             return false;
     }
     return true;
@@ -60,7 +60,7 @@ static bool add_vector(json_search *s, impacts_vectors *v, gb_names *names, bool
 static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     json_search *s = ctx;
-    impacts_vectors *queries = &s->search.queries;
+    gb_impacts_vectors *queries = &s->search.queries;
     if (!add_vector(s, queries, s->names->queries, true, lines, object, status))
         return false;
     queries->end++;
@@ -72,19 +72,19 @@ static bool take_passage(void *ctx, const gb_lines *lines, const json_t *object,
 {
     json_search *s = ctx;
     return add_vector(s, &s->search.part, s->names->passages, false, lines, object, status) &&
-           retrieve_impacts_passage(&s->search, status);
+           gb_impacts_passage(&s->search, status);
 }
 
 static bool search_all(json_search *s, gb_run *run, gb_status *status)
 {
     const gb_impacts_params *params = s->params;
-    impacts *search = &s->search;
+    gb_impacts *search = &s->search;
     bool ok = gb_jsonl_each(gb_lines_open(params->queries, status), take_query, s, status);
     if (ok && !search->queries.end)
         ok = gb_fail(status, GB_DATA, params->queries, NULL, "no queries");
-    ok = ok && retrieve_impacts_begin(search, status) &&
+    ok = ok && gb_impacts_begin(search, status) &&
          gb_jsonl_each(gb_lines_open(params->passages, status), take_passage, s, status) &&
-         retrieve_impacts_end(search, status);
+         gb_impacts_end(search, status);
     if (ok && !search->part.end)
         ok = gb_fail(status, GB_DATA, params->passages, NULL, "no passages");
     for (uint32_t query = 0; ok && query < search->queries.end; query++)
@@ -103,6 +103,6 @@ bool gb_impacts_search(const gb_impacts_params *params, const gb_run_names *name
     bool ok = s.terms && search_all(&s, run, status);
     *parts = s.search.parts;
     gb_map_destroy(s.terms);
-    retrieve_impacts_free(&s.search);
+    gb_impacts_free(&s.search);
     return ok;
 }

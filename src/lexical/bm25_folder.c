@@ -97,7 +97,7 @@ static bool index_collection(indexing *x, const char *dir, gb_status *status)
         return false;
     gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
     if (x->bm25->weights)
-        return retrieve_add_weighted(f->index, f->collection, x->bm25->weights, status);
+        return lexical_add_weighted(f->index, f->collection, x->bm25->weights, status);
     for (uint32_t row = 0; row < f->collection->passages; row++) {
         x->joined.length = 0;
         gb_collection_passage(f->collection, row, &x->joined);

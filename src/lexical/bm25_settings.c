@@ -127,8 +127,8 @@ static bool take_weighted(void *ctx, const gb_lines *lines, const json_t *object
     return gb_bm25_end_words(w->index, status);
 }
 
-bool retrieve_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
-                           gb_status *status)
+bool lexical_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
+                          gb_status *status)
 {
     weighted w = {index, collection};
     char *path = gb_path_join(status, artifact, "vectors.jsonl");
@@ -147,7 +147,7 @@ gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_sett
     gb_text text = {0};
     bool ok = index != NULL;
     if (ok && settings->weights)
-        ok = retrieve_add_weighted(index, collection, settings->weights, status);
+        ok = lexical_add_weighted(index, collection, settings->weights, status);
     for (uint32_t p = 0; ok && !settings->weights && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
