@@ -199,9 +199,9 @@ typedef struct gb_impacts_vectors {
 } gb_impacts_vectors;
 
 /* A search: first all queries are added, then gb_impacts_begin, then all passages, each ended
- * by gb_impacts_passage, then gb_impacts_end; gb_impacts_free in any case. Each part of the passages
- * is searched for all queries before the next is added; the best of all parts remain. All of them
- * fail for want of memory, and the last two with GB_INTERRUPTED after a signal. */
+ * by gb_impacts_passage, then gb_impacts_end; gb_impacts_free in any case. Each part of the
+ * passages is searched for all queries before the next is added; the best of all parts remain. All
+ * of them fail for want of memory, and the last two with GB_INTERRUPTED after a signal. */
 typedef struct gb_impacts {
     uint32_t depth;             /* passages wanted of a query */
     uint64_t memory_bytes;      /* of the postings of a part */
