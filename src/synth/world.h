@@ -3,7 +3,10 @@
  *   words/            the word lists, data
  *   lexicon.c         reads them
  *   vocabulary.c      the tokens of a world
- *   world.c           things, facts, documents and their drift
+ *   world.c           all of it, draws, looking things up
+ *   entities.c        things and their names
+ *   facts.c           their facts, and which text states which
+ *   documents.c       documents and their drift
  *   grammar.c         templates become English
  *   passages.c        the writer of entries
  *   questions.c       the writer of questions; training and development questions
@@ -192,6 +195,8 @@ typedef struct gb_synth world;
 /* ---- draws ---- */
 
 gb_rng synth_world_rng(const world *w, uint32_t stage, uint32_t row);
+/* A stream of the language, which all sets share. */
+gb_rng synth_world_language_rng(const world *w, uint32_t stage, uint32_t row);
 bool synth_world_chance(gb_rng *rng, double probability);
 /* Number drawn with probabilities in proportion to weights. */
 uint32_t synth_world_pick(gb_rng *rng, const double *weights, uint32_t count);
@@ -212,11 +217,20 @@ const lexicon_attribute *synth_world_attribute(const world *w, uint32_t fact);
 const lexicon_list *synth_world_list(const world *w, uint32_t attribute);
 const lexicon_value *synth_world_value(const world *w, uint32_t fact);
 const lexicon_kind *synth_world_kind(const world *w, uint32_t entity);
-/* Another entity that a reader may take for it: of the same first word, the same theme, or any. */
-uint32_t synth_world_neighbour(const world *w, gb_rng *rng, uint32_t entity);
+/* Main's documents are its own, in one piece. */
+bool synth_world_is_main(const world *w);
 /* Next passage behind `passage` that states the fact; GB_MAP_NONE: none. */
 uint32_t synth_world_next_stating(const world *w, uint32_t fact, uint32_t passage);
 bool synth_world_states(const world_passage *passage, uint32_t fact);
+
+/* ---- entities.c, facts.c, documents.c: in this order ---- */
+
+bool synth_world_make_entities(world *w, gb_status *status);
+/* Another entity that a reader may take for it: of the same first word, the same theme, or any. */
+uint32_t synth_world_neighbour(const world *w, gb_rng *rng, uint32_t entity);
+bool synth_world_make_facts(world *w, gb_status *status);
+bool synth_world_plan_passages(world *w, gb_status *status); /* which text states what */
+bool synth_world_make_documents(world *w, gb_status *status);
 
 /* ---- grammar.c ---- */
 
