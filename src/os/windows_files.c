@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONGEST = 4 * MAX_PATH }; /* bytes of a path, a MAX_PATH of characters in UTF-8 */
+
 /* Whether it is worth while to try once more: somebody has the file open for a moment, or it is
  * being removed. */
 static bool try_again(const char *path, int waited_ms)
@@ -71,9 +73,12 @@ int gb_os_open_input(void)
 int gb_os_open_nameless(const char *path)
 {
     static LONG counter;
-    char name[4 * MAX_PATH];
-    snprintf(name, sizeof name, "%s.spool-%lu-%ld", path, GetCurrentProcessId(),
-             InterlockedIncrement(&counter));
+    char name[LONGEST];
+    if (snprintf(name, sizeof name, "%s.spool-%lu-%ld", path, GetCurrentProcessId(),
+                 InterlockedIncrement(&counter)) >= LONGEST) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     HANDLE handle =
         CreateFileA(name, GENERIC_READ | GENERIC_WRITE | DELETE, FILE_SHARE_DELETE, NULL,
                     CREATE_ALWAYS, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
@@ -87,30 +92,33 @@ static OVERLAPPED place_of(uint64_t offset)
     return (OVERLAPPED){.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
 }
 
-int64_t gb_os_read_at(int file, void *bytes, size_t size, uint64_t offset)
+/* Reads, or writes where `out` is not NULL. Windows moves the file's own place with it, unlike
+ * POSIX: it is put back. */
+static int64_t transfer_at(int file, void *in, const void *out, size_t size, uint64_t offset)
 {
     OVERLAPPED place = place_of(offset);
     LARGE_INTEGER nowhere = {0}, before;
-    DWORD got = 0;
+    DWORD wanted = size < 1u << 30 ? (DWORD)size : 1u << 30, done = 0;
     HANDLE handle = windows_handle(file);
     bool known = SetFilePointerEx(handle, nowhere, &before, FILE_CURRENT);
-    bool read = ReadFile(handle, bytes, size < 1u << 30 ? (DWORD)size : 1u << 30, &got, &place) ||
-                GetLastError() == ERROR_HANDLE_EOF;
-    if (!read)
+    bool ok =
+        out ? WriteFile(handle, out, wanted, &done, &place)
+            : ReadFile(handle, in, wanted, &done, &place) || GetLastError() == ERROR_HANDLE_EOF;
+    if (!ok)
         return windows_failed();
-    if (known) /* Windows moves it, unlike POSIX */
+    if (known)
         SetFilePointerEx(handle, before, NULL, FILE_BEGIN);
-    return got;
+    return done;
+}
+
+int64_t gb_os_read_at(int file, void *bytes, size_t size, uint64_t offset)
+{
+    return transfer_at(file, bytes, NULL, size, offset);
 }
 
 int64_t gb_os_write_at(int file, const void *bytes, size_t size, uint64_t offset)
 {
-    OVERLAPPED place = place_of(offset);
-    DWORD put = 0;
-    if (!WriteFile(windows_handle(file), bytes, size < 1u << 30 ? (DWORD)size : 1u << 30, &put,
-                   &place))
-        return windows_failed();
-    return put;
+    return transfer_at(file, NULL, bytes, size, offset);
 }
 
 int gb_os_sync(int file)
@@ -191,19 +199,28 @@ int gb_os_stat_link(const char *path, struct stat *info)
     return stat(path, info);
 }
 
+/* folder/name into path[LONGEST]; ENAMETOOLONG where it does not fit. */
+static int join(char *path, const char *folder, const char *name)
+{
+    if (snprintf(path, LONGEST, "%s/%s", folder, name) < LONGEST)
+        return 0;
+    errno = ENAMETOOLONG;
+    return -1;
+}
+
 static int copy_folder(const char *from, const char *to)
 {
-    char pattern[4 * MAX_PATH], inner[4 * MAX_PATH], copy[4 * MAX_PATH];
+    char pattern[LONGEST], inner[LONGEST], copy[LONGEST];
     WIN32_FIND_DATAA found;
-    int code = gb_os_make_folder(to, false);
-    snprintf(pattern, sizeof pattern, "%s/*", from);
+    int code = gb_os_make_folder(to, false) || join(pattern, from, "*") ? -1 : 0;
     HANDLE search = code ? INVALID_HANDLE_VALUE : FindFirstFileA(pattern, &found);
     for (bool more = search != INVALID_HANDLE_VALUE; more && code == 0;
          more = FindNextFileA(search, &found)) {
-        snprintf(inner, sizeof inner, "%s/%s", from, found.cFileName);
-        snprintf(copy, sizeof copy, "%s/%s", to, found.cFileName);
-        if (strcmp(found.cFileName, ".") != 0 && strcmp(found.cFileName, "..") != 0)
-            code = gb_os_link(inner, copy);
+        if (strcmp(found.cFileName, ".") == 0 || strcmp(found.cFileName, "..") == 0)
+            continue;
+        code = join(inner, from, found.cFileName) || join(copy, to, found.cFileName)
+                   ? -1
+                   : gb_os_link(inner, copy);
     }
     if (search != INVALID_HANDLE_VALUE)
         FindClose(search);
@@ -284,7 +301,7 @@ bool gb_os_is_at(int file, const char *path)
 
 int gb_os_room(const char *path, uint64_t *bytes)
 {
-    char folder[4 * MAX_PATH];
+    char folder[LONGEST];
     ULARGE_INTEGER room;
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
