@@ -188,9 +188,8 @@ static bool make_lists(world *w, gb_status *status)
         uint32_t kind = w->entities[f->entity].kind, row = split->count, members = 0;
         gb_rng rng = synth_world_rng(w, STAGE_QUERY, facts[i]);
         gb_text text = {0};
-        gb_text_printf(&text, "%s %s ", gb_rng_below(&rng, 2) ? "which" : "every",
-                       synth_world_noun(w, &rng, kind));
-        gb_text_printf(&text, "that ");
+        const char *noun = synth_world_noun(w, &rng, kind); /* drawn before the word before it */
+        gb_text_printf(&text, "%s %s that ", gb_rng_below(&rng, 2) ? "which" : "every", noun);
         synth_world_clue(w, facts[i], false, &rng, &text);
         const char *kept = synth_world_keep_question(w, &text, status);
         gb_text_free(&text);
