@@ -108,7 +108,7 @@ if [ -n "$full" ]; then
     made whole $mlm && trust "masked LM, 5 steps by ranks: losses" "the whole batch" \
         "$(losses_differ "$one_mlm" "$step")" 1e-6
     compare_ranks "fine-tuning" "2 4" $finetune
-    compare_ranks "fine-tuning by tokens" "2" $finetune --scoring tokens --token-width 8
+    compare_ranks "fine-tuning by tokens" "2" $finetune --scoring tokens --token-width 8 --query-length 10
     compare_ranks "fine-tuning by COIL" "2" $finetune --scoring coil --coil-width 8
     late=$one
     compare_ranks "cross-encoder" "2 4" finetune-cross $data --negatives "$bm25" --batch 4 --negatives-per-query 2 \
