@@ -128,8 +128,8 @@ static bool probe(verification *v, gb_status *status)
 {
     static const char *const texts[] = {
         "", "Basalt", "Where does na\xc3\xafve caf\xc3\xa9 talk end?",
-        "Gabbro is a coarse rock that cooled slowly, deep below the ground; its minerals are those "
-        "of basalt, which cooled fast above, and 42% of its weight may be feldspar."};
+        ("Gabbro is a coarse rock that cooled slowly, deep below the ground; its minerals are "
+         "those of basalt, which cooled fast above, and 42% of its weight may be feldspar.")};
     enum { COUNT = sizeof texts / sizeof *texts };
     const forward_model *m = &v->model;
     uint32_t max_length =

@@ -11,7 +11,7 @@
 #define MUST(x)                                                                                    \
     do {                                                                                           \
         bool must_ = (x);                                                                          \
-        cr_assert(must_, #x ": %s: %s", status.where, status.what);                                \
+        cr_assert(must_, "%s: %s: %s", #x, status.where, status.what);                             \
     } while (0)
 
 /* ---- the collection ---- */
