@@ -18,6 +18,7 @@ typedef struct labelled_word {
     const char *label; /* NULL for text alone */
 } labelled_word;
 enum { MAX_WORDS = 512 }; /* of a command */
+enum { MAX_LISTS = 16 };  /* within lists */
 
 /* Raises what is in the host's status. */
 static int raise(lua_State *L)
@@ -37,16 +38,20 @@ static const char *keep(lua_State *L, const char *text)
 
 /* ---- commands ---- */
 
-/* Appends the words of the argument at `at`: text, a whole number, an artifact, or a list of these.
- */
-static void collect(lua_State *L, int at, int argument, labelled_word *words, size_t *count)
+/* Appends the words of the argument at `at`, which lies in so many lists: text, a whole number, an
+ * artifact, or a list of these. */
+static void collect(lua_State *L, int at, int argument, int lists, labelled_word *words,
+                    size_t *count)
 {
     if (lua_istable(L, at)) {
         lua_Integer length = luaL_len(L, at);
+        if (lists == MAX_LISTS) /* one that holds itself has no end */
+            luaL_error(L, "argument %d of a command has more than %d lists within lists", argument,
+                       MAX_LISTS);
         luaL_checkstack(L, 3, "lists within lists");
         for (lua_Integer i = 1; i <= length; i++) {
             lua_geti(L, at, i);
-            collect(L, lua_gettop(L), argument, words, count);
+            collect(L, lua_gettop(L), argument, lists + 1, words, count);
             lua_pop(L, 1);
         }
         return;
@@ -120,7 +125,7 @@ static int declare(lua_State *L)
     repro_word command[MAX_WORDS];
     size_t count = 0;
     for (int i = 2; i <= arguments; i++)
-        collect(L, i, i - 1, words, &count);
+        collect(L, i, i - 1, 0, words, &count);
     for (size_t i = 0; i < count; i++)
         command[i] = words[i].word;
     repro_node *node = repro_graph_node(h->graph, label, command, count, &h->status);

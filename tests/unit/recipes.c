@@ -220,4 +220,6 @@ Test(recipes, an_endless_one_ends)
            "reproduce/made/up.lua", "memory");
     refuse("local function f() return 1 + f() end\nf()\n", GB_DATA, "reproduce/made/up.lua:1",
            "stack overflow");
+    refuse("local t = {}\nt[1] = t\nartifact('a', 'b', t)\n", GB_DATA, "reproduce/made/up.lua:3",
+           "lists within lists");
 }
