@@ -192,7 +192,7 @@ static int next_element(gb_objects *o, json_t **object, gb_status *status)
     const char *whole = members ? "object" : "array", opens = members ? '{' : '[',
                closes = members ? '}' : ']', starts = members ? '"' : '{';
     for (;;) {
-        int got = o->ended ? 0 : skip_space(o, status);
+        int got = skip_space(o, status);
         if (got == 0 && !o->ended) {
             gb_lines_fail(o->lines, status, array_hint, "the %s is not closed: the file is cut",
                           whole);
@@ -200,6 +200,11 @@ static int next_element(gb_objects *o, json_t **object, gb_status *status)
         }
         if (got != 1)
             return got;
+        if (o->ended) { /* such as another array: it must not be lost */
+            gb_lines_fail(o->lines, status, array_hint, "\"%c\" behind the end of the %s", *o->at,
+                          whole);
+            return -1;
+        }
         if (*o->at == starts && o->begun) {
             uint64_t line = gb_lines_number(o->lines);
             bool ok = (!members || read_name(o, status)) && collect(o, status) == 1;

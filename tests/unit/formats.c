@@ -479,6 +479,10 @@ Test(formats, damage_is_named_by_file_and_line)
     expect_refused("nq", "nq", "no query of split train");
     scratch_write("p/a.json", "{\"id\": \"a\", \"contents\": \"x\"}\n{\"id\": \"b\"}\n");
     expect_refused("p", "p/a.json:2", "\"contents\"");
+    scratch_write(
+        "p/a.json",
+        "[{\"id\": \"a\", \"contents\": \"x\"}]\n[{\"id\": \"b\", \"contents\": \"y\"}]\n");
+    expect_refused("p", "p/a.json:2", "behind the end");
     scratch_write("f/corpus.jsonl", "{\"id\": \"a\", \"text\": \"x\"}\n");
     scratch_write("f/dev_queries.jsonl", "{\"id\": \"q\", \"text\": \"river\"}\n");
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": .5}\n");
