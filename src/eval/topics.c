@@ -187,7 +187,9 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
         if (!kind && line[strspn(line, " \t")])
             kind = kind_of(line);
-        if (kind == 't')
+        if (!gb_utf8_valid(line, length) || memchr(line, '\0', length))
+            ok = gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
+        else if (kind == 't')
             ok = top_line(&top, &to, line, status);
         else if (kind == 'D')
             ok = topic_line(&t, &to, line, status);
