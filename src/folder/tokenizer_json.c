@@ -374,6 +374,24 @@ static bool take_post_processor(reading *r, const json_t *part)
     return strcmp(type, "ByteLevel") == 0 || refuse(r, "the post-processor", type);
 }
 
+/* Every text has a token before it and one behind it, and what is no token becomes the unknown one,
+ * but for bytes, which all are tokens. */
+static bool check_specials(const reading *r)
+{
+    static const char *const missing[GB_SPECIALS] = {
+        [1] = "for what it does not know", [2] = "before a text", [3] = "behind a text"};
+    for (int i = r->rules.kind == GB_VOCAB_BYTES ? 2 : 1; i < 4; i++) {
+        const char *name = r->names[i];
+        if (name && gb_vocab_id(r->vocab, name, strlen(name)) != GB_MAP_NONE)
+            continue;
+        return gb_fail(
+            r->status, GB_DATA, r->path, "take the tokenizer from the model's own folder again",
+            name ? "its token %s, \"%.60s\", is not in the vocabulary" : "it has no token %s",
+            missing[i], name);
+    }
+    return true;
+}
+
 /* ---- all of it ---- */
 
 gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
@@ -390,7 +408,7 @@ gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
                   take_pre_tokenizer) &&
         read_model(&r) &&
         each_part(&r, json_object_get(json, "post_processor"), "processors", take_post_processor) &&
-        add_added(&r);
+        add_added(&r) && check_specials(&r);
     char *text = ok && r.rules.kind != GB_VOCAB_WORDS
                      ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17))
                      : NULL;
