@@ -57,6 +57,10 @@ char *gb_os_real_path(const char *path);
 void gb_os_take_paths(int count, char **words);
 /* Whether a path is the same from every folder. */
 bool gb_os_is_absolute(const char *path);
+/* Between these two, libraries that ask the locale take this thread's names of files for UTF-8,
+ * too; the first gives what the second takes. */
+void *gb_os_utf8_begin(void);
+void gb_os_utf8_end(void *before);
 /* Takes the lock of an open file, which ends with the descriptor or the process; EWOULDBLOCK where
  * another process has it. */
 int gb_os_lock(int file);

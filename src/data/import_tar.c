@@ -170,6 +170,7 @@ bool data_import_is_archive(const char *path)
 
 bool data_import_unarchive(const char *path, const char *folder, gb_status *status)
 {
+    void *locale = gb_os_utf8_begin(); /* else a .zip's names beyond ASCII are lost */
     size_t length = strlen(path);
     untar u = {.path = path,
                .zip = length > 4 && !strcmp(path + length - 4, ".zip"),
@@ -194,6 +195,7 @@ bool data_import_unarchive(const char *path, const char *folder, gb_status *stat
     archive_read_free(u.archive);
     gb_unpack_close(u.bytes);
     free(u.buffer);
+    gb_os_utf8_end(locale);
     return ok && left == 0;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #endif
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
+#include <xlocale.h>
 #endif
 
 extern char **environ;
@@ -150,6 +152,18 @@ void gb_os_take_paths(int count, char **words)
 bool gb_os_is_absolute(const char *path)
 {
     return *path == '/';
+}
+
+void *gb_os_utf8_begin(void)
+{
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    return utf8 ? uselocale(utf8) : NULL;
+}
+
+void gb_os_utf8_end(void *before)
+{
+    if (before)
+        freelocale(uselocale(before));
 }
 
 int gb_os_lock(int file)

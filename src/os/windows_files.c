@@ -273,6 +273,16 @@ bool gb_os_is_absolute(const char *path)
     return *path == '/' || *path == '\\';
 }
 
+void *gb_os_utf8_begin(void)
+{
+    return NULL; /* they are: windows.manifest */
+}
+
+void gb_os_utf8_end(void *before)
+{
+    (void)before;
+}
+
 int gb_os_lock(int file)
 {
     /* Locks keep others from the bytes: one is taken that no file has. */

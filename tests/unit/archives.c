@@ -92,11 +92,14 @@ Test(archives, long_names_and_foreign_letters)
     expect_unpacked("pax.tar.gz");
     expect_file(path, "0\tThe Elbe.\n");
     if (setlocale(LC_CTYPE, "C.UTF-8")) { /* of the writer; this kit stays in the locale C */
-        write_archive("utf8.tar", ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE,
-                      (const member[]){{.name = "fl\xc3\xbcsse.tsv", .body = "x"}, {.name = NULL}});
+        const member foreign[] = {{.name = "fl\xc3\xbcsse.tsv", .body = "x"}, {.name = NULL}};
+        write_archive("utf8.tar", ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE, foreign);
+        write_archive("utf8.zip", ARCHIVE_FORMAT_ZIP, foreign);
         setlocale(LC_CTYPE, "C");
         gb_log_set_level(GB_LOG_ERROR);
         expect_unpacked("utf8.tar");
+        expect_file("to/fl\xc3\xbcsse.tsv", "x");
+        expect_unpacked("utf8.zip");
         expect_file("to/fl\xc3\xbcsse.tsv", "x");
     }
     scratch_leave(&s);
