@@ -59,8 +59,9 @@ static void print_filled(const char *text, size_t length, size_t most)
     size_t column = 0;
     bool cut = false;
     for (size_t at = 0; at < length && !cut;) {
-        size_t space = strspn(text + at, " \t\r\n"), end;
-        at += space;
+        size_t end;
+        while (at < length && strchr(" \t\r\n", text[at]))
+            at++;
         for (end = at; end < length && !strchr(" \t\r\n", text[end]);)
             end++;
         size_t wide = 0;
