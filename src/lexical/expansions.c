@@ -15,14 +15,15 @@ struct gb_expansions {
 static bool take(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     gb_expansions *e = ctx;
-    const char *id = gb_json_text(object, "_id"), *text = NULL;
+    const char *id = gb_json_text(object, "_id");
+    const char *text = json_string_value(json_object_get(object, "text"));
     uint32_t row;
     size_t length;
     if (!*id)
         id = gb_json_text(object, "id");
-    if (!gb_json_get_string(object, "text", gb_lines_path(lines), &text, status) ||
-        (!text && !gb_json_get_string(object, "query", gb_lines_path(lines), &text, status)) ||
-        !gb_names_row(e->names, id, strlen(id), &row, status))
+    if (!text)
+        text = json_string_value(json_object_get(object, "query"));
+    if (!gb_names_row(e->names, id, strlen(id), &row, status))
         return false;
     if (!text || !*id)
         return gb_lines_fail(lines, status, "a line is {\"_id\": \"q1\", \"text\": \"...\"}",

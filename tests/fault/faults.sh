@@ -418,7 +418,7 @@ fault 3 "weights that are no frequencies" 'words/vectors.jsonl:1: the frequency 
 echo '{"_id": "nobody", "text": "stone"}' >words/expansions.jsonl
 fault 3 "an expansion of no query" 'words/expansions.jsonl:1: there is no query "nobody"' \
     gabbro evaluate --bm25 --collection "$collection" --expansions words/expansions.jsonl
-echo '{"_id": "nobody"}' >words/expansions.jsonl
+echo '{"_id": "nobody", "text": 1}' >words/expansions.jsonl
 fault 3 "an expansion without a text" 'words/expansions.jsonl:1: no "_id", or no "text"' \
     gabbro evaluate --bm25 --collection "$collection" --expansions words/expansions.jsonl
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
