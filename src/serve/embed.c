@@ -43,10 +43,12 @@ static char *id_of(const json_t *object, gb_status *status)
 static bool take_json(embed_texts *t, const char *line, size_t length, gb_status *status)
 {
     json_t *object = gb_json_line(t->lines, line, length, 0, status);
-    const char *text = NULL, *title = gb_json_text(object, "title");
-    bool ok = object && gb_json_get_string(object, "text", gb_lines_path(t->lines), &text, status);
+    const char *text = json_string_value(json_object_get(object, "text"));
+    const char *title = gb_json_text(object, "title");
+    bool ok = object != NULL;
     if (ok && !text)
-        ok = gb_lines_fail(t->lines, status, "one text a line does as well", "it has no \"text\"");
+        ok = gb_lines_fail(t->lines, status, "one text a line does as well",
+                           "it has no \"text\" that is a string");
     if (ok) {
         t->texts[t->count] = gb_format(status, "%s%s%s", title, *title ? " " : "", text);
         t->ids[t->count] = id_of(object, status);
@@ -259,8 +261,7 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     embed_output out = {.how = params};
     float *vectors = NULL;
     gabbro_model *model = NULL;
-    bool ok = texts.texts && texts.ids &&
-              (texts.lines = gb_lines_open(params->input, status)) &&
+    bool ok = texts.texts && texts.ids && (texts.lines = gb_lines_open(params->input, status)) &&
               (model = open_model(params, status));
     out.width = model ? gabbro_model_width(model) : 0;
     ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&
