@@ -61,6 +61,10 @@ bool serve_fail(serve_job *job, serve_error error, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
+    /* A request's own words, cut or sent so, may be no UTF-8, which JSON cannot hold. */
+    bool utf8 = gb_utf8_valid(message, strlen(message));
+    for (char *at = message; !utf8 && *at; at++)
+        *at = (*at & 0x80) ? '?' : *at;
     bool tei = job->api == SERVE_TEI;
     const char *code = errors[error].code, *text = message;
     json_t *json =

@@ -122,6 +122,7 @@ head -c 9000 /dev/zero | tr '\0' 'a' >large
 answers "a body that is too large" 413 '"error_type":"Validation"' /embed -d @large
 answers "the same in chunks" 413 '"error_type":"Validation"' /embed -d @large -H 'Transfer-Encoding: chunked' -H 'Expect:'
 answers "no such path" 404 'there is no /nothing' /nothing
+answers "a path that is no UTF-8" 404 '"message":"there is no /?"' /%ff
 answers "another method" 405 '/embed needs POST' /embed
 code=$(curl -s -o got -w '%{http_code}' -d '{"model": "stones", "input": "x"}' "$url/v1/embeddings")
 expect "no token: 401" [ "$code $(grep -c '"code":"invalid_api_key"' got)" = "401 1" ]
