@@ -109,7 +109,10 @@ serve_queue *serve_queue_create(const serve_site *site, void (*done)(serve_job *
  * was called. */
 bool serve_queue_add(serve_queue *queue, serve_job *job, void (*begin)(serve_job *job));
 bool serve_queue_healthy(serve_queue *queue); /* the last computation went well */
-/* Answers what waits, for some seconds, and ends the thread. NULL ok. */
+/* Answers what waits, for some seconds, and ends the thread; the queue takes nothing more. NULL ok.
+ */
+void serve_queue_end(serve_queue *queue);
+/* Ends it and frees it: nobody may ask it any more. NULL ok. */
 void serve_queue_destroy(serve_queue *queue);
 
 #endif

@@ -265,7 +265,7 @@ bool serve_queue_healthy(serve_queue *q)
     return healthy;
 }
 
-void serve_queue_destroy(serve_queue *q)
+void serve_queue_end(serve_queue *q)
 {
     if (!q)
         return;
@@ -275,6 +275,14 @@ void serve_queue_destroy(serve_queue *q)
     pthread_mutex_unlock(&q->lock);
     if (q->started)
         pthread_join(q->thread, NULL);
+    q->started = false;
+}
+
+void serve_queue_destroy(serve_queue *q)
+{
+    if (!q)
+        return;
+    serve_queue_end(q);
     pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);
     free(q);

@@ -392,9 +392,10 @@ static void end(server *s)
 {
     if (s->daemon) /* no new connections; the queue answers what waits */
         MHD_quiesce_daemon(s->daemon);
-    serve_queue_destroy(s->queue);
+    serve_queue_end(s->queue);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
+    serve_queue_destroy(s->queue); /* until then requests on old connections ask it */
     if (s->socket >= 0)
         close(s->socket);
     gabbro_index_close(s->site.index);
