@@ -30,6 +30,18 @@ static void spill(const char *text)
 
 static const gb_bert_config small = {12, 8, 2, 2, 16, 10, 2, 0, 1e-12, 0.1, 0, 0.02};
 
+/* Field by field: what lies between them is anything. */
+static bool same(const gb_bert_config *a, const gb_bert_config *b)
+{
+    return a->vocab_size == b->vocab_size && a->hidden_size == b->hidden_size &&
+           a->layers == b->layers && a->heads == b->heads &&
+           a->intermediate_size == b->intermediate_size && a->max_positions == b->max_positions &&
+           a->type_vocab_size == b->type_vocab_size && a->pad_token_id == b->pad_token_id &&
+           a->layer_norm_eps == b->layer_norm_eps && a->hidden_dropout == b->hidden_dropout &&
+           a->attention_dropout == b->attention_dropout &&
+           a->initializer_range == b->initializer_range && a->kind == b->kind;
+}
+
 Test(config, round_trip)
 {
     const gb_bert_config configs[] = {
@@ -39,7 +51,7 @@ Test(config, round_trip)
         gb_bert_config back = {0};
         cr_assert(gb_bert_config_write(path, &configs[i], i == 0, &status), "%s", status.what);
         cr_assert(gb_bert_config_read(path, &back, &status), "%s", status.what);
-        cr_expect_eq(memcmp(&back, &configs[i], sizeof back), 0, "case %zu", i);
+        cr_expect(same(&back, &configs[i]), "case %zu", i);
     }
 }
 
