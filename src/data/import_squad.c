@@ -354,7 +354,8 @@ static json_t *load(gb_import *import, const char *path, gb_status *status)
     json_error_t error;
     if (got == 0 && text.failed)
         gb_fail_memory(status, "reading JSON");
-    else if (got == 0 && !(json = json_loadb(text.data, text.length, 0, &error))) {
+    else if (got == 0 &&
+             !(json = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error))) {
         char *where = gb_format(NULL, "%s:%d", path, error.line);
         if (json_error_code(&error) == json_error_out_of_memory)
             gb_fail_memory(status, "reading JSON");

@@ -288,6 +288,7 @@ Test(squad, damage_is_named_by_file_and_place)
                          ASKED("q", "why", ANSWER("A", 0)) "," ASKED("q", "why", ANSWER("A", 0)))),
          "dev.json, article 1, paragraph 1, question q", "appears twice"},
         {"{\"data\": []}", "dev.json", "no passages"},
+        {"{\"data\": [],\n\"data\": []}", "dev.json:2", "duplicate object key"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         scratch_write("dev.json", cases[i].text);
