@@ -93,7 +93,9 @@ static char *put_utf8(char *to, uint32_t c)
         *to++ = (char)(0xc0 | c >> 6);
         *to++ = (char)(0x80 | (c & 63));
     } else {
-        *to++ = (char)(0xe0 | c >> 12);
+        if (c >= 0x10000)
+            *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(c < 0x10000 ? 0xe0 | c >> 12 : 0x80 | (c >> 12 & 63));
         *to++ = (char)(0x80 | (c >> 6 & 63));
         *to++ = (char)(0x80 | (c & 63));
     }
@@ -109,13 +111,13 @@ static char *take_escape(char *from, char **to)
         *(*to)++ = values[known - names];
         return from + 1;
     }
-    int digits = *from == 'x' ? 2 : *from == 'u' ? 4 : 0;
-    char hex[5] = "", *end;
+    int digits = *from == 'x' ? 2 : *from == 'u' ? 4 : *from == 'U' ? 8 : 0;
+    char hex[9] = "", *end;
     if (!digits || strspn(from + 1, "0123456789abcdefABCDEF") < (size_t)digits)
         return NULL;
     memcpy(hex, from + 1, (size_t)digits);
     uint32_t c = (uint32_t)strtoul(hex, &end, 16);
-    if (!c || (c >= 0xd800 && c < 0xe000))
+    if (!c || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
         return NULL;
     *to = put_utf8(*to, c);
     return from + 1 + digits;

@@ -86,8 +86,9 @@ static void write_dpr(const char *folder)
     snprintf(path, sizeof path, "%s/nq-train.qa.csv", folder);
     scratch_write(path, "coarse rock\t['gabbro']\n"); /* known */
     snprintf(path, sizeof path, "%s/nq-test.qa.csv", folder);
-    scratch_write(path, "which rock cools fast\t['Basalt', \"the 'black' rock\", 'caf\\xe9']\n"
-                        "\"who said \"\"rock\"\"\"\t\"[\"\"me\"\"]\"\n");
+    scratch_write(
+        path, "which rock cools fast\t['Basalt', \"the 'black' rock\", 'caf\\xe9', '\\U000e0021']\n"
+              "\"who said \"\"rock\"\"\"\t\"[\"\"me\"\"]\"\n");
 }
 
 Test(formats, dpr_folder)
@@ -102,8 +103,9 @@ Test(formats, dpr_folder)
     expect_row(c->query_ids, 1, "train-1");
     expect_row(c->queries, 3, "who said \"rock\"");
     cr_expect_str_eq(c->splits, "train test");
-    expect_file("out/answers.tsv", "train-0\tnorth\tto the sea\ntrain-1\tgabbro\n"
-                                   "test-0\tBasalt\tthe 'black' rock\tcaf\xc3\xa9\ntest-1\tme\n");
+    expect_file("out/answers.tsv",
+                "train-0\tnorth\tto the sea\ntrain-1\tgabbro\n"
+                "test-0\tBasalt\tthe 'black' rock\tcaf\xc3\xa9\t\xf3\xa0\x80\xa1\ntest-1\tme\n");
     expect_file("out/qrels/train.tsv",
                 "query-id\tcorpus-id\tscore\ntrain-0\t2\t1\ntrain-1\t1\t1\n");
     gb_qrels qrels;
