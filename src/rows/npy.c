@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -309,6 +310,18 @@ static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t 
     return true;
 }
 
+/* A search with others would rank by nothing. */
+static bool check_finite(const npy_file *file, uint32_t row, uint32_t count, const float *numbers,
+                         gb_status *status)
+{
+    for (size_t i = 0; i < (size_t)count * file->width; i++)
+        if (!isfinite(numbers[i]))
+            return gb_fail(status, GB_DATA, file->path, "look at the model that made the vectors",
+                           "the vector in row %zu has the number %g", row + i / file->width,
+                           (double)numbers[i]);
+    return true;
+}
+
 static const float *read_all(void *context, uint32_t first, uint32_t count, gb_status *status)
 {
     gb_npy *npy = context;
@@ -319,8 +332,11 @@ static const float *read_all(void *context, uint32_t first, uint32_t count, gb_s
         uint32_t start = first > file->first ? first : file->first;
         uint32_t end =
             first + count < file->first + file->rows ? first + count : file->first + file->rows;
-        if (start < end && !read_rows(npy, file, start - file->first, end - start,
-                                      npy->room + (size_t)(start - first) * npy->width, status))
+        if (start >= end)
+            continue;
+        float *to = npy->room + (size_t)(start - first) * npy->width;
+        if (!read_rows(npy, file, start - file->first, end - start, to, status) ||
+            !check_finite(file, start - file->first, end - start, to, status))
             return NULL;
     }
     return npy->room;

@@ -106,3 +106,23 @@ Test(npy, damage_is_named)
     cr_expect_not_null(strstr(status.what, "cut off"), "%s", status.what);
     scratch_leave(&s);
 }
+
+Test(npy, numbers_that_are_none_are_refused)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    char header[GB_NPY_HEADER];
+    const float rows[] = {1, 2, 3, NAN, INFINITY, 6};
+    gb_npy_header(3, 2, header);
+    write_bytes("x.npy", header, sizeof header, rows, sizeof rows);
+    gb_npy *npy = gb_npy_open((const char *const[]){"x.npy"}, 1, &status);
+    cr_assert_not_null(npy, "%s", status.what);
+    gb_vectors v = gb_npy_vectors(npy);
+    cr_expect_not_null(v.read(v.context, 0, 1, &status));
+    cr_expect_null(v.read(v.context, 0, 3, &status));
+    cr_expect(status.code == GB_DATA && strstr(status.what, "row 1"), "%s", status.what);
+    cr_expect_null(v.read(v.context, 2, 1, &status));
+    cr_expect(strstr(status.what, "row 2"), "%s", status.what);
+    gb_npy_close(npy);
+    scratch_leave(&s);
+}
