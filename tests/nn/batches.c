@@ -371,7 +371,7 @@ static void expect_pairs(const tiny *t, gb_device *device, gb_context context)
     model_free(&m);
 }
 
-Test(batches, cocondenser_pairs, .timeout = 60)
+Test(batches, cocondenser_pairs)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -406,7 +406,7 @@ static void expect_weights(const pass *p, uint32_t list_a, uint32_t list_b)
     cr_assert(na > 0 && nb > 0);
 }
 
-Test(batches, cotmae_contexts_and_targets, .timeout = 60)
+Test(batches, cotmae_contexts_and_targets)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -448,7 +448,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
 }
 
 /* A batch in which no word is short enough to be masked has no loss and no gradient. */
-Test(batches, nothing_to_mask, .timeout = 60)
+Test(batches, nothing_to_mask)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();

@@ -169,17 +169,17 @@ static void check_cards(const char *objective)
     scratch_leave(&s);
 }
 
-Test(cards, pre_training, .timeout = 600)
+Test(cards, pre_training)
 {
     check_cards("cocondenser");
 }
 
-Test(cards, pre_training_with_a_decoder, .timeout = 600)
+Test(cards, pre_training_with_a_decoder)
 {
     check_cards("cotmae");
 }
 
-Test(cards, fine_tuning, .timeout = 600)
+Test(cards, fine_tuning)
 {
     check_cards(NULL);
 }

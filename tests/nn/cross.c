@@ -59,12 +59,12 @@ static void check_cross(gb_cross_loss loss, const char *name)
     scratch_leave(&s);
 }
 
-Test(cross, softmax, .timeout = 120)
+Test(cross, softmax)
 {
     check_cross(GB_CROSS_SOFTMAX, "cross-encoder, softmax");
 }
 
-Test(cross, binary, .timeout = 120)
+Test(cross, binary)
 {
     check_cross(GB_CROSS_BINARY, "cross-encoder, binary");
 }
@@ -121,7 +121,7 @@ static void embed_both_ways(gb_device *device, const model *m, const gb_batch *b
 
 /* Texts that are no pairs have the bits that they have without segments; of a pair the second text
  * and its [SEP] are of the second token type. */
-Test(cross, segments, .timeout = 60)
+Test(cross, segments)
 {
     scratch s = scratch_enter();
     gb_status status = {0};

@@ -104,7 +104,7 @@ static void expect_mean(const texts *x, uint32_t row, uint32_t skip, const float
     free(n.x);
 }
 
-Test(encode, averages, .timeout = 100)
+Test(encode, averages)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -148,7 +148,7 @@ static void expect_terms(const texts *x, uint32_t row, const float *got)
 }
 
 /* Sparse vectors, and the same bits for a text that is encoded alone. */
-Test(encode, term_weights, .timeout = 100)
+Test(encode, term_weights)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -176,7 +176,7 @@ Test(encode, term_weights, .timeout = 100)
 
 /* The longest test has the last name: Criterion 2.4.1 leaks when the test it began with ends last.
  */
-Test(encode, no_text_depends_on_others, .timeout = 100)
+Test(encode, no_text_depends_on_others)
 {
     scratch s = scratch_enter();
     texts x = {0};
@@ -241,7 +241,7 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_batch_free(&batch);
 }
 
-Test(encode, equals_training, .timeout = 60)
+Test(encode, equals_training)
 {
     scratch s = scratch_enter();
     texts x = {0};
@@ -256,7 +256,7 @@ Test(encode, equals_training, .timeout = 60)
 
 /* Of ModernBERT's last layer, the rows that are read alone are as those of all rows: where it looks
  * at all tokens, and where at a window. */
-Test(encode, equals_training_of_modernbert, .timeout = 60)
+Test(encode, equals_training_of_modernbert)
 {
     scratch s = scratch_enter();
     for (uint32_t every = 1; every <= 2; every++) {
@@ -274,7 +274,7 @@ Test(encode, equals_training_of_modernbert, .timeout = 60)
 }
 
 /* A retriever's projector is part of its vectors. */
-Test(encode, applies_the_projector, .timeout = 60)
+Test(encode, applies_the_projector)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -319,7 +319,7 @@ Test(encode, applies_the_projector, .timeout = 60)
 }
 
 /* A text of one token more than fits is the text without that token. */
-Test(encode, long_texts_are_cut, .timeout = 60)
+Test(encode, long_texts_are_cut)
 {
     scratch s = scratch_enter();
     gb_status status = {0};

@@ -207,12 +207,12 @@ static void walk_training(bool resume, int calls)
     scratch_leave(&s);
 }
 
-Test(faults, training, .timeout = 3000)
+Test(faults, training)
 {
     walk_training(false, 40);
 }
 
-Test(faults, resumed_training, .timeout = 3000)
+Test(faults, resumed_training)
 {
     walk_training(true, 20);
 }
@@ -281,7 +281,7 @@ static void searching_check(void *self, bool finished)
     cr_assert(!finished || memcmp(x->wanted, x->rows, sizeof x->wanted) == 0, "other passages");
 }
 
-Test(faults, search, .timeout = 3000)
+Test(faults, search)
 {
     scratch s = scratch_enter();
     environment = gb_config_read();
@@ -338,7 +338,7 @@ static void collection_check(void *self, bool finished)
     MUST(gb_make_dirs("out", &status));
 }
 
-Test(faults, collection, .timeout = 3000)
+Test(faults, collection)
 {
     scratch s = scratch_enter();
     gb_status status = {0};

@@ -288,12 +288,12 @@ static void check_finetuning(const finetune_case *c)
     scratch_leave(&s);
 }
 
-Test(finetuning, dense, .timeout = 120)
+Test(finetuning, dense)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning"});
 }
 
-Test(finetuning, two_towers, .timeout = 120)
+Test(finetuning, two_towers)
 {
     /* Of length 1: what is added to all passages alike changes no softmax, so that the last bias of
      * their tower has a gradient of nothing but rounding. */
@@ -310,7 +310,7 @@ Test(finetuning, two_towers, .timeout = 120)
                                       .temperature = .2f});
 }
 
-Test(finetuning, encoders_of_other_kinds, .timeout = 120)
+Test(finetuning, encoders_of_other_kinds)
 {
     check_finetuning(
         &(finetune_case){.name = "fine-tuning, DistilBERT", .kind = GB_ENCODER_DISTILBERT});
@@ -321,7 +321,7 @@ Test(finetuning, encoders_of_other_kinds, .timeout = 120)
                                       .pooling = GB_POOLING_LAST});
 }
 
-Test(finetuning, modernbert, .timeout = 120)
+Test(finetuning, modernbert)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, ModernBERT, last layer of all tokens",
                                       .kind = GB_ENCODER_MODERNBERT,
@@ -340,19 +340,19 @@ Test(finetuning, modernbert, .timeout = 120)
                                       .kinked = true});
 }
 
-Test(finetuning, without_copies, .timeout = 120)
+Test(finetuning, without_copies)
 {
     check_finetuning(&(finetune_case){
         .name = "fine-tuning, copies masked, random negatives", .random = 1, .mask = true});
 }
 
-Test(finetuning, with_a_projector, .timeout = 120)
+Test(finetuning, with_a_projector)
 {
     check_finetuning(
         &(finetune_case){.name = "fine-tuning, projected", .projector = GB_PROJECTOR_NONLINEAR});
 }
 
-Test(finetuning, of_means, .timeout = 120)
+Test(finetuning, of_means)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, cosines of means",
                                       .pooling = GB_POOLING_MEAN,
@@ -360,7 +360,7 @@ Test(finetuning, of_means, .timeout = 120)
                                       .temperature = .5f});
 }
 
-Test(finetuning, of_shorter_vectors, .timeout = 120)
+Test(finetuning, of_shorter_vectors)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, Matryoshka, two towers of means",
                                       .towers = true,
@@ -405,7 +405,7 @@ Test(finetuning, lengths_of_vectors)
     }
 }
 
-Test(finetuning, margins_of_a_teacher, .timeout = 120)
+Test(finetuning, margins_of_a_teacher)
 {
     check_finetuning(
         &(finetune_case){.name = "fine-tuning, MarginMSE", .loss = "margin-mse", .temperature = 4});
@@ -416,7 +416,7 @@ Test(finetuning, margins_of_a_teacher, .timeout = 120)
                                       .temperature = .2f});
 }
 
-Test(finetuning, softmax_of_a_teacher, .timeout = 120)
+Test(finetuning, softmax_of_a_teacher)
 {
     check_finetuning(&(finetune_case){
         .name = "fine-tuning, KL", .loss = "kl", .set = {"contrast-weight", ".2"}});
@@ -425,7 +425,7 @@ Test(finetuning, softmax_of_a_teacher, .timeout = 120)
                                       .set = {"all-passages", NULL, "teacher-temperature", ".25"}});
 }
 
-Test(finetuning, order_of_a_teacher, .timeout = 120)
+Test(finetuning, order_of_a_teacher)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, a teacher's order (LED)",
                                       .loss = "ordered",
@@ -433,7 +433,7 @@ Test(finetuning, order_of_a_teacher, .timeout = 120)
                                       .set = {"contrast-weight", ".5"}});
 }
 
-Test(finetuning, order_of_pairs, .timeout = 120)
+Test(finetuning, order_of_pairs)
 {
     check_finetuning(
         &(finetune_case){.name = "fine-tuning, pairs", .loss = "pairwise", .mask = true});
@@ -443,20 +443,20 @@ Test(finetuning, order_of_pairs, .timeout = 120)
                                       .seed = 8});
 }
 
-Test(finetuning, against_fixed_passages, .timeout = 120)
+Test(finetuning, against_fixed_passages)
 {
     check_finetuning(&(finetune_case){
         .name = "fine-tuning, fixed passages (ADORE)", .loss = "lambdarank", .fixed = true});
 }
 
-Test(finetuning, passages_against_passages, .timeout = 120)
+Test(finetuning, passages_against_passages)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, passage-centred",
                                       .loss = "passage-centred",
                                       .set = {"passage-weight", ".4"}});
 }
 
-Test(finetuning, sparse, .timeout = 120)
+Test(finetuning, sparse)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, term weights",
                                       .scoring = "sparse",
@@ -465,7 +465,7 @@ Test(finetuning, sparse, .timeout = 120)
 }
 
 /* Only passages go through the encoder. */
-Test(finetuning, sparse_passages, .timeout = 120)
+Test(finetuning, sparse_passages)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, term weights of passages",
                                       .scoring = "sparse",
@@ -478,7 +478,7 @@ Test(finetuning, sparse_passages, .timeout = 120)
                                       .set = {"flops-queries", ".05"}});
 }
 
-Test(finetuning, tokens, .timeout = 120)
+Test(finetuning, tokens)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, late interaction",
                                       .scoring = "tokens",
@@ -486,7 +486,7 @@ Test(finetuning, tokens, .timeout = 120)
                                       .set = {"token-width", "8", "query-length", "17"}});
 }
 
-Test(finetuning, coil, .timeout = 120)
+Test(finetuning, coil)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning, COIL",
                                       .scoring = "coil",

@@ -233,22 +233,22 @@ static void check_objective(const char *objective, void (*check_it)(const model 
     scratch_leave(&s);
 }
 
-Test(fitting, masked_language_model, .timeout = 120)
+Test(fitting, masked_language_model)
 {
     check_objective("mlm", check);
 }
 
-Test(fitting, compared_texts, .timeout = 120)
+Test(fitting, compared_texts)
 {
     check_objective("cocondenser", check);
 }
 
-Test(fitting, masked_language_model_as_bfloat16, .timeout = 120)
+Test(fitting, masked_language_model_as_bfloat16)
 {
     check_objective("mlm", check_storage);
 }
 
-Test(fitting, compared_texts_as_bfloat16, .timeout = 120)
+Test(fitting, compared_texts_as_bfloat16)
 {
     check_objective("cocondenser", check_storage);
 }

@@ -43,7 +43,7 @@ static void round_trip(const tiny *t, const gb_bert_config *config, const char *
     model_free(&m);
 }
 
-Test(folders, round_trip, .timeout = 30)
+Test(folders, round_trip)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -62,7 +62,7 @@ Test(folders, round_trip, .timeout = 30)
 }
 
 /* Heads lie in the side file under their own names, query, key and value apart as everywhere. */
-Test(folders, heads_are_beside_the_model, .timeout = 30)
+Test(folders, heads_are_beside_the_model)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -98,7 +98,7 @@ Test(folders, heads_are_beside_the_model, .timeout = 30)
 }
 
 /* What a folder lacks keeps its value, unless it is part of the encoder. */
-Test(folders, missing_heads_stay, .timeout = 30)
+Test(folders, missing_heads_stay)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -130,7 +130,7 @@ Test(folders, missing_heads_stay, .timeout = 30)
 
 /* Contriever's keys and the encoder that makes them are states of a training, no part of the model.
  */
-Test(folders, states_are_not_stored, .timeout = 30)
+Test(folders, states_are_not_stored)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -158,7 +158,7 @@ Test(folders, states_are_not_stored, .timeout = 30)
     scratch_leave(&s);
 }
 
-Test(folders, other_sizes_are_refused, .timeout = 30)
+Test(folders, other_sizes_are_refused)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -183,7 +183,7 @@ Test(folders, other_sizes_are_refused, .timeout = 30)
 }
 
 /* A broken model is not written, and what stood there stays. */
-Test(folders, values_that_are_no_numbers_are_refused, .timeout = 30)
+Test(folders, values_that_are_no_numbers_are_refused)
 {
     scratch s = scratch_enter();
     gb_status status = {0};

@@ -61,7 +61,7 @@ static void close_late(late_model *x)
     tiny_free(&x->t);
 }
 
-Test(late_tokens, texts_are_packed, .timeout = 60)
+Test(late_tokens, texts_are_packed)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -156,7 +156,7 @@ static void expect_plain(const late_model *x, const float *tokens)
     }
 }
 
-Test(late_tokens, no_text_depends_on_others, .timeout = 100)
+Test(late_tokens, no_text_depends_on_others)
 {
     scratch s = scratch_enter();
     late_model x;
@@ -176,7 +176,7 @@ Test(late_tokens, no_text_depends_on_others, .timeout = 100)
     scratch_leave(&s);
 }
 
-Test(late_tokens, coil_has_tags_and_whole_vectors, .timeout = 100)
+Test(late_tokens, coil_has_tags_and_whole_vectors)
 {
     scratch s = scratch_enter();
     late_model x;

@@ -115,40 +115,40 @@ static void check_cases(check_one *by, const objective_case *cases, size_t count
         check_cases(by, cases, sizeof cases / sizeof *cases);                                      \
     } while (0)
 
-Test(micro, masked_language_models, .timeout = 120)
+Test(micro, masked_language_models)
 {
     CHECK(check_parts, {"mlm"}, {"condenser"}, {"bow"}, {"deepct"});
 }
 
-Test(micro, decoders, .timeout = 120)
+Test(micro, decoders)
 {
     CHECK(check_parts, {"cotmae"}, {"cotmae", masked, "cotmae, masked decoder"}, {"autoencoding"},
           {"autoregression"}, {"bottleneck"}, {"enhanced"}, {"seed"}, {"simlm"});
 }
 
-Test(micro, compared_texts, .timeout = 120)
+Test(micro, compared_texts)
 {
     CHECK(check_parts, {"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"},
           {"costa"}, {"ict"}, {"simcse"}, {"prop"}, {"bprop"});
 }
 
-Test(micro, half_floats, .timeout = 120)
+Test(micro, half_floats)
 {
     CHECK(check_halves, {"mlm"}, {"cocondenser"}, {"cotmae"});
 }
 
-Test(micro, bfloat16, .timeout = 120)
+Test(micro, bfloat16)
 {
     CHECK(check_bfloats, {"mlm"}, {"cocondenser"}, {"cotmae"});
 }
 
-Test(micro, shares_of_ranks, .timeout = 120)
+Test(micro, shares_of_ranks)
 {
     CHECK(check_shards, {"mlm"}, {"cocondenser"});
 }
 
 /* Every objective is above, but for the one that cannot be cut. */
-Test(micro, says_what_cannot_be_cut, .timeout = 60)
+Test(micro, says_what_cannot_be_cut)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -273,7 +273,7 @@ static void train(training *out, uint32_t micro, const char *resume_dir, uint32_
     tiny_free(&t);
 }
 
-Test(micro, goes_on_after_a_kill, .timeout = 120)
+Test(micro, goes_on_after_a_kill)
 {
     scratch s = scratch_enter();
     training *whole = calloc(3, sizeof *whole), *quiet = whole + 1, *resumed = whole + 2;

@@ -114,7 +114,7 @@ static void check_cases(const objective_case *cases, size_t count)
 }
 #define CHECK(cases) check_cases(cases, sizeof cases / sizeof *cases)
 
-Test(objectives, mlm, .timeout = 60)
+Test(objectives, mlm)
 {
     static const objective_case cases[] = {
         {.objective = "mlm"},
@@ -123,7 +123,7 @@ Test(objectives, mlm, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, cocondenser, .timeout = 60)
+Test(objectives, cocondenser)
 {
     static const objective_case cases[] = {
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 1, .skip_from = 0},
@@ -136,7 +136,7 @@ Test(objectives, cocondenser, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, cotmae_causal, .timeout = 60)
+Test(objectives, cotmae_causal)
 {
     static const objective_case cases[] = {
         {"cotmae", GB_CONTEXT_QUERY, TINY_CAUSAL, .layers = 1, .window = 3},
@@ -146,7 +146,7 @@ Test(objectives, cotmae_causal, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, cotmae_masked, .timeout = 60)
+Test(objectives, cotmae_masked)
 {
     static const objective_case cases[] = {
         {"cotmae", GB_CONTEXT_QUERY, TINY_MASKED, .layers = 2},
@@ -156,7 +156,7 @@ Test(objectives, cotmae_masked, .timeout = 60)
 }
 
 /* The passage itself, or a query, decoded in every other way. */
-Test(objectives, decoders, .timeout = 60)
+Test(objectives, decoders)
 {
     static const objective_case cases[] = {
         {"autoencoding", .layers = 1, .odd = true, .dropout = .1},
@@ -167,7 +167,7 @@ Test(objectives, decoders, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, enhanced, .timeout = 60)
+Test(objectives, enhanced)
 {
     static const objective_case cases[] = {
         {"enhanced", .layers = 1},
@@ -176,7 +176,7 @@ Test(objectives, enhanced, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, seed, .timeout = 60)
+Test(objectives, seed)
 {
     static const objective_case cases[] = {
         {"seed", .layers = 3, .window = 2},
@@ -190,7 +190,7 @@ static void independent_masks(tiny_params *settings)
     settings->decoder_masks = TINY_INDEPENDENT;
 }
 
-Test(objectives, simlm, .timeout = 60)
+Test(objectives, simlm)
 {
     static const objective_case cases[] = {
         {.objective = "simlm", .layers = 2},
@@ -204,7 +204,7 @@ static void projection(tiny_params *settings)
     settings->bow_head = TINY_PROJECTION;
 }
 
-Test(objectives, bow, .timeout = 60)
+Test(objectives, bow)
 {
     static const objective_case cases[] = {
         {.objective = "bow", .odd = true, .change = projection},
@@ -220,7 +220,7 @@ static void linear_projector(tiny_params *settings)
     settings->spans = 2;
 }
 
-Test(objectives, costa, .timeout = 60)
+Test(objectives, costa)
 {
     static const objective_case cases[] = {
         {.objective = "costa"},
@@ -242,7 +242,7 @@ static void means(tiny_params *settings)
     settings->mean_pooling = true;
 }
 
-Test(objectives, pairs, .timeout = 60)
+Test(objectives, pairs)
 {
     static const objective_case cases[] = {
         {.objective = "ict", .odd = true, .dropout = .1, .change = contrastive},
@@ -251,7 +251,7 @@ Test(objectives, pairs, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, contriever, .timeout = 60)
+Test(objectives, contriever)
 {
     static const objective_case cases[] = {
         {.objective = "contriever", .change = contrastive},
@@ -260,7 +260,7 @@ Test(objectives, contriever, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, prop, .timeout = 60)
+Test(objectives, prop)
 {
     static const objective_case cases[] = {
         {.objective = "prop", .odd = true, .dropout = .1},
@@ -269,7 +269,7 @@ Test(objectives, prop, .timeout = 60)
     CHECK(cases);
 }
 
-Test(objectives, deepct, .timeout = 60)
+Test(objectives, deepct)
 {
     static const objective_case cases[] = {
         {.objective = "deepct"},

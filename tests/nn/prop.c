@@ -175,7 +175,7 @@ static void check_shards(const tiny *t, const model *m, const prop_attention *a,
         cr_expect_float_eq(a->weights[a->first[passage] + i], v[i] / sum, 1e-6);
 }
 
-Test(prop, attention, .timeout = 60)
+Test(prop, attention)
 {
     scratch s = scratch_enter();
     gb_status status = {0};

@@ -174,13 +174,13 @@ static void check_gradients(const char *name, const gb_lm_config *config, bool d
     scratch_leave(&s);
 }
 
-Test(querygen, t5, .timeout = 100)
+Test(querygen, t5)
 {
     gb_lm_config config = t5_config();
     check_gradients("T5 v1.0", &config, false);
 }
 
-Test(querygen, t5_gated, .timeout = 100)
+Test(querygen, t5_gated)
 {
     gb_lm_config config = t5_config();
     config.act = GB_LM_GELU_TANH;
@@ -190,7 +190,7 @@ Test(querygen, t5_gated, .timeout = 100)
     check_gradients("T5 v1.1", &config, true);
 }
 
-Test(querygen, llama, .timeout = 100)
+Test(querygen, llama)
 {
     gb_lm_config config = t5_config();
     config.kind = GB_LM_LLAMA;
@@ -234,7 +234,7 @@ static uint32_t names_found(const writer *w, gb_device *device)
 }
 
 /* Through the folder that transformers would read. */
-Test(querygen, looks_at_the_passage, .timeout = 100)
+Test(querygen, looks_at_the_passage)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -270,7 +270,7 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
 }
 
 /* The loss that is measured is the one that is trained, and the frequencies are counted right. */
-Test(querygen, losses_agree, .timeout = 100)
+Test(querygen, losses_agree)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -330,7 +330,7 @@ static float *train_writer(uint32_t killed_at, bool resume, uint64_t *floats, ui
     return values;
 }
 
-Test(querygen, goes_on_after_a_kill, .timeout = 100)
+Test(querygen, goes_on_after_a_kill)
 {
     scratch s = scratch_enter();
     uint64_t floats, differ = 0;

@@ -196,7 +196,7 @@ static uint32_t expect_own_text(const pass *p, uint32_t count, uint32_t *encoder
     return both;
 }
 
-Test(sampling, autoencoding_masks_anew, .timeout = 60)
+Test(sampling, autoencoding_masks_anew)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -247,7 +247,7 @@ static void expect_next_tokens(const tiny *t, gb_device *device, const char *obj
     model_free(&m);
 }
 
-Test(sampling, next_tokens_of_the_passage, .timeout = 60)
+Test(sampling, next_tokens_of_the_passage)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -346,7 +346,7 @@ static void enhanced_case(const tiny *t, gb_device *device, uint32_t max_length)
     model_free(&m);
 }
 
-Test(sampling, masks_of_rows, .timeout = 60)
+Test(sampling, masks_of_rows)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -391,7 +391,7 @@ static void batch_hash(const tiny *t, gb_device *device, const char *objective, 
 }
 
 /* A change here asks for recording all results again. */
-Test(sampling, recorded_draws_stay, .timeout = 60)
+Test(sampling, recorded_draws_stay)
 {
     static const struct {
         const char *objective;

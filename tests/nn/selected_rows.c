@@ -91,7 +91,7 @@ static void check_case(const tiny *t, gb_device *device, const read_case *c, dou
     model_free(&m);
 }
 
-Test(read_rows, gradients_are_those_of_all_rows, .timeout = 120)
+Test(read_rows, gradients_are_those_of_all_rows)
 {
     static const read_case cases[] = {
         {"mlm", NULL},    {"condenser", NULL}, {"cocondenser", NULL}, {"cocondenser", late_middle},

@@ -161,12 +161,12 @@ static void texts_case(uint32_t masks)
     bench_free(&b);
 }
 
-Test(simlm, masks_are_filled_by_the_generator, .timeout = 60)
+Test(simlm, masks_are_filled_by_the_generator)
 {
     texts_case(TINY_NESTED);
 }
 
-Test(simlm, masks_may_be_independent, .timeout = 60)
+Test(simlm, masks_may_be_independent)
 {
     texts_case(TINY_INDEPENDENT);
 }
@@ -198,7 +198,7 @@ static void check_labels(const bench *b, const pass *p, const seen_batch *texts,
     pretrain_pair_source_free(&source);
 }
 
-Test(simlm, loss, .timeout = 60)
+Test(simlm, loss)
 {
     bench b;
     bench_make(&b, TINY_NESTED);
@@ -242,7 +242,7 @@ static bool same_param(const model *m, const char *a, const char *b)
 }
 
 /* It copies the last layers, and leaves what the model to start from has. */
-Test(simlm, decoder_starts_as_the_last_layers, .timeout = 60)
+Test(simlm, decoder_starts_as_the_last_layers)
 {
     static const char *const names[] = {"attention.self.qkv.weight", "attention.self.qkv.bias",
                                         "output.LayerNorm.weight"};
@@ -297,7 +297,7 @@ static void expect_refused(const tiny *t, const gb_bert_config *config, const ti
     gb_params_destroy(params);
 }
 
-Test(simlm, refuses, .timeout = 60)
+Test(simlm, refuses)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();

@@ -121,7 +121,7 @@ static int train_in_child(const training *how)
 
 /* ---- learning ---- */
 
-Test(training, loss_goes_down, .timeout = 240)
+Test(training, loss_goes_down)
 {
     scratch s = scratch_enter();
     training how = {.steps = 60, .rate = .02};
@@ -139,7 +139,7 @@ Test(training, loss_goes_down, .timeout = 240)
     scratch_leave(&s);
 }
 
-Test(training, repeats_itself, .timeout = 240)
+Test(training, repeats_itself)
 {
     scratch s = scratch_enter();
     training how = {.steps = STEPS, .rate = .01, .dropout = .1};
@@ -156,7 +156,7 @@ Test(training, repeats_itself, .timeout = 240)
 
 /* The mean of the first and the last tenth of the steps. */
 /* With the same batches the same arithmetic, but for kernels that only some devices use. */
-Test(training, is_estimated_without_a_device, .timeout = 240)
+Test(training, is_estimated_without_a_device)
 {
     outcome *o = train(&(training){.steps = STEPS, .rate = 1e-3});
     double said = STEPS * (o->cost.flops + o->cost.update_flops);
@@ -167,7 +167,7 @@ Test(training, is_estimated_without_a_device, .timeout = 240)
     free(o);
 }
 
-Test(training, result_is_a_mean, .timeout = 240)
+Test(training, result_is_a_mean)
 {
     scratch s = scratch_enter();
     training how = {.steps = 21, .rate = .01};
@@ -180,7 +180,7 @@ Test(training, result_is_a_mean, .timeout = 240)
     scratch_leave(&s);
 }
 
-Test(training, reports_a_loss_that_is_no_number, .timeout = 240)
+Test(training, reports_a_loss_that_is_no_number)
 {
     scratch s = scratch_enter();
     gb_log_set_level(GB_LOG_ERROR);
@@ -235,7 +235,7 @@ static void adamw_by_hand(const model *m, gb_device *device, const gb_train_para
     free(second);
 }
 
-Test(training, takes_the_steps_of_adamw, .timeout = 240)
+Test(training, takes_the_steps_of_adamw)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -280,7 +280,7 @@ Test(training, takes_the_steps_of_adamw, .timeout = 240)
 #define TOO_LARGE 0x1p+66f
 
 /* Powers of two change no bits. */
-Test(training, scaled_is_the_same, .timeout = 240)
+Test(training, scaled_is_the_same)
 {
     scratch s = scratch_enter();
     training how = {.steps = STEPS, .rate = .01, .dropout = .1};
@@ -295,7 +295,7 @@ Test(training, scaled_is_the_same, .timeout = 240)
     scratch_leave(&s);
 }
 
-Test(training, scale_is_looked_for, .timeout = 240)
+Test(training, scale_is_looked_for)
 {
     scratch s = scratch_enter();
     training how = {
@@ -322,7 +322,7 @@ Test(training, scale_is_looked_for, .timeout = 240)
 
 /* ---- stopping and going on ---- */
 
-Test(training, goes_on_after_a_signal, .timeout = 240)
+Test(training, goes_on_after_a_signal)
 {
     scratch s = scratch_enter();
     training how = {.steps = STEPS, .rate = .01, .dropout = .1};
@@ -345,7 +345,7 @@ Test(training, goes_on_after_a_signal, .timeout = 240)
 }
 
 /* Checkpoints that may take a billionth of the time: the first is the last for long. */
-Test(training, checkpoints_take_their_share, .timeout = 240)
+Test(training, checkpoints_take_their_share)
 {
     scratch s = scratch_enter();
     training how = {.steps = STEPS,
@@ -394,25 +394,25 @@ static void kill_and_resume(const char *objective, float loss_scale)
     scratch_leave(&s);
 }
 
-Test(training, goes_on_after_a_kill, .timeout = 240)
+Test(training, goes_on_after_a_kill)
 {
     kill_and_resume(NULL, 0);
 }
 
 /* In the steps that look for a scale of the loss. */
-Test(training, scaled_goes_on_after_a_kill, .timeout = 240)
+Test(training, scaled_goes_on_after_a_kill)
 {
     kill_and_resume(NULL, TOO_LARGE);
 }
 
 /* The queue and the encoder of keys live on the device between steps. */
-Test(training, contriever_goes_on_after_a_kill, .timeout = 240)
+Test(training, contriever_goes_on_after_a_kill)
 {
     kill_and_resume("contriever", 0);
 }
 
 /* Draws of a model that no checkpoint holds. */
-Test(training, simlm_goes_on_after_a_kill, .timeout = 240)
+Test(training, simlm_goes_on_after_a_kill)
 {
     kill_and_resume("simlm", 0);
 }
@@ -449,7 +449,7 @@ static void expect_new_start(training how, const outcome *whole, const char *byt
     free(o);
 }
 
-Test(training, ignores_a_damaged_checkpoint, .timeout = 240)
+Test(training, ignores_a_damaged_checkpoint)
 {
     scratch s = scratch_enter();
     training how = {.steps = 4, .rate = .01};

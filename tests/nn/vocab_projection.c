@@ -112,17 +112,17 @@ static void check(bool full)
     scratch_leave(&here);
 }
 
-Test(vocab_projection, bare_embeddings, .timeout = 100)
+Test(vocab_projection, bare_embeddings)
 {
     check(false);
 }
 
-Test(vocab_projection, full_head, .timeout = 100)
+Test(vocab_projection, full_head)
 {
     check(true);
 }
 
-Test(vocab_projection, refusals, .timeout = 100)
+Test(vocab_projection, refusals)
 {
     scratch here = scratch_enter();
     scene s;

@@ -37,7 +37,7 @@ static void expect_states(const model *m, const gb_batch *batch, const float *st
     cr_expect_leq(worst, 1e-5, "states differ by %g", worst);
 }
 
-Test(wiring, encoder, .timeout = 60)
+Test(wiring, encoder)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -264,7 +264,7 @@ static void decoding_case(const tiny *t, gb_device *device, const char *objectiv
     model_free(&m);
 }
 
-Test(wiring, objectives, .timeout = 60)
+Test(wiring, objectives)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();

@@ -331,7 +331,7 @@ static void contriever_case(const tiny *t, gb_device *device, uint32_t step, boo
     model_free(&m);
 }
 
-Test(wiring_contrast, pairs, .timeout = 60)
+Test(wiring_contrast, pairs)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -346,7 +346,7 @@ Test(wiring_contrast, pairs, .timeout = 60)
     scratch_leave(&s);
 }
 
-Test(wiring_contrast, bags_and_spans, .timeout = 60)
+Test(wiring_contrast, bags_and_spans)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();

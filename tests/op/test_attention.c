@@ -70,7 +70,7 @@ static const attention_case cases[] = {
     {GB_MASK_BITS, 0, 0, false}, {GB_MASK_NONE, 0, 0.3f, true}, {GB_MASK_BITS, 0, 0.1f, true}};
 static const uint32_t lengths[] = {1, 9, 8, 17, 0, 40};
 
-Test(attention, masks_and_dropout, .timeout = 100)
+Test(attention, masks_and_dropout)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_attention(GB_FP32, &cases[i], lengths, 6, 2, 16);
@@ -90,7 +90,7 @@ static void by_matrices(gb_precision precision)
     run_attention(precision, &cases[0], lengths + 4, 2, 1, 128);
 }
 
-Test(attention, masks_and_dropout_by_matrices, .timeout = 1000)
+Test(attention, masks_and_dropout_by_matrices)
 {
     test_each_precision(by_matrices);
 }
@@ -139,7 +139,7 @@ static void run_selected(gb_precision precision, gb_mask_kind mask, float dropou
     program_free(&p);
 }
 
-Test(attention, of_some_rows, .timeout = 60)
+Test(attention, of_some_rows)
 {
     run_selected(GB_FP32, GB_MASK_NONE, 0);
     run_selected(GB_FP32, GB_MASK_NONE, .3f);
@@ -154,13 +154,13 @@ static void some_by_matrices(gb_precision precision)
     run_selected(precision, GB_MASK_CAUSAL, 0);
 }
 
-Test(attention, of_some_rows_by_matrices, .timeout = 1000)
+Test(attention, of_some_rows_by_matrices)
 {
     test_each_precision(some_by_matrices);
 }
 
 /* A selection of rows has the values that these rows have among all, dropped as they are. */
-Test(attention, selected_rows_are_those_of_all, .timeout = 60)
+Test(attention, selected_rows_are_those_of_all)
 {
     enum { ROWS = 20, TEXTS = 2, PLACES = 5, WIDTH = 8 };
     static const uint32_t rows[PLACES] = {0, 4, 7, 8, 19}, places[TEXTS + 1] = {0, 3, 5};
@@ -246,7 +246,7 @@ static void run_long_attention(gb_precision precision, uint32_t rows, uint32_t w
     program_free(&p);
 }
 
-Test(attention, of_long_texts, .timeout = 100)
+Test(attention, of_long_texts)
 {
     gb_device *device = test_device();
     bool cpu = gb_device_get_caps(device)->profile == GB_PROFILE_CPU;
@@ -262,7 +262,7 @@ static void long_by_matrices(gb_precision precision)
     run_long_attention(precision, 2100, 8);
 }
 
-Test(attention, of_long_texts_by_matrices, .timeout = 1000)
+Test(attention, of_long_texts_by_matrices)
 {
     test_each_precision(long_by_matrices);
 }
@@ -338,12 +338,12 @@ static void shared_heads(gb_precision precision)
         run_attend(precision, &attend_cases[i]);
 }
 
-Test(attention, shared_heads, .timeout = 100)
+Test(attention, shared_heads)
 {
     shared_heads(GB_FP32);
 }
 
-Test(attention, shared_heads_by_matrices, .timeout = 1000)
+Test(attention, shared_heads_by_matrices)
 {
     test_each_precision(shared_heads);
 }

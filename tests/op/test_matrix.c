@@ -54,7 +54,7 @@ static void products(gb_precision precision)
     }
 }
 
-Test(matrix, products, .timeout = 1000)
+Test(matrix, products)
 {
     test_each_precision(products);
 }
@@ -78,7 +78,7 @@ static void layer_chain(gb_precision precision)
     program_free(&p);
 }
 
-Test(matrix, layer_chain, .timeout = 1000)
+Test(matrix, layer_chain)
 {
     test_each_precision(layer_chain);
 }
@@ -98,7 +98,7 @@ static void adds_to_gradients(gb_precision precision)
     program_free(&p);
 }
 
-Test(matrix, adds_to_gradients_exactly, .timeout = 1000)
+Test(matrix, adds_to_gradients_exactly)
 {
     test_each_precision(adds_to_gradients);
 }

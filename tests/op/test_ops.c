@@ -39,7 +39,7 @@ ParameterizedTestParameters(ops, products)
     return cr_make_param_array(shape, shapes, sizeof shapes / sizeof *shapes);
 }
 
-ParameterizedTest(shape *s, ops, products, .timeout = 100)
+ParameterizedTest(shape *s, ops, products)
 {
     product_case(GB_NN, s->m, s->n, s->k, false);
     product_case(GB_NT, s->m, s->n, s->k, false);
@@ -199,7 +199,7 @@ static void cut_case(uint32_t first, uint32_t rows, uint32_t cols, bool params)
     program_free(&p);
 }
 
-Test(ops, cut_and_used_twice, .timeout = 60)
+Test(ops, cut_and_used_twice)
 {
     cut_case(8, 24, 16, true);
     cut_case(8, 24, 13, true);

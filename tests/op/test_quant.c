@@ -131,7 +131,7 @@ static void rows_case(gb_quant quant, uint32_t entries, uint32_t cols)
     free(words);
 }
 
-Test(packed, products_and_rows, .timeout = 100)
+Test(packed, products_and_rows)
 {
     for (gb_quant quant = GB_QUANT_F16; quant <= GB_QUANT_Q8; quant++) {
         linear_case(quant, 1, 4, 1, false);

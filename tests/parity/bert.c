@@ -298,7 +298,7 @@ static double output_differs(const golden *g, const forward *f, gb_executable *e
     return worst;
 }
 
-Test(bert, forward, .timeout = 60)
+Test(bert, forward)
 {
     gb_status status = {0};
     golden g;
@@ -353,7 +353,7 @@ static double gradient_norm(const gb_params *params, const float *gradients)
     return sqrt(sum);
 }
 
-Test(bert, gradients, .timeout = 60)
+Test(bert, gradients)
 {
     golden g;
     golden_open(&g);
@@ -454,7 +454,7 @@ static gb_train_params training_of(const golden *g)
                              .label = "golden"};
 }
 
-Test(bert, training, .timeout = 60)
+Test(bert, training)
 {
     gb_status status = {0};
     gb_log_set_level(GB_LOG_WARN);
@@ -521,7 +521,7 @@ static double walk(const golden *g, gb_device *device, const gb_train_params *ho
     return worst;
 }
 
-Test(bert, every_step, .timeout = 120)
+Test(bert, every_step)
 {
     gb_status status = {0};
     gb_log_set_level(GB_LOG_WARN);

@@ -114,7 +114,7 @@ static void score(const golden *g, const gb_text_pair *pairs, uint32_t count, fl
     gb_pair_scorer_destroy(scorer);
 }
 
-Test(parity_cross, logits, .timeout = 60)
+Test(parity_cross, logits)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -134,7 +134,7 @@ Test(parity_cross, logits, .timeout = 60)
 }
 
 /* In batches, and whatever else is in them. */
-Test(parity_cross, no_pair_depends_on_others, .timeout = 60)
+Test(parity_cross, no_pair_depends_on_others)
 {
     scratch s = scratch_enter();
     golden g;
@@ -223,12 +223,12 @@ static void check_loss(gb_cross_loss loss, double bound)
     scratch_leave(&s);
 }
 
-Test(parity_cross, softmax, .timeout = 60)
+Test(parity_cross, softmax)
 {
     check_loss(GB_CROSS_SOFTMAX, 5e-5);
 }
 
-Test(parity_cross, binary, .timeout = 60)
+Test(parity_cross, binary)
 {
     check_loss(GB_CROSS_BINARY, 5e-5);
 }

@@ -173,17 +173,17 @@ static void compare(const char *name, const char *label)
     golden_close(&g);
 }
 
-Test(language, t5, .timeout = 100)
+Test(language, t5)
 {
     compare("t5", "T5 v1.0");
 }
 
-Test(language, t5_gated, .timeout = 100)
+Test(language, t5_gated)
 {
     compare("t5v11", "T5 v1.1");
 }
 
-Test(language, llama, .timeout = 100)
+Test(language, llama)
 {
     compare("llama", "LLaMA, shared heads of keys, in shards");
 }
@@ -306,17 +306,17 @@ static void generate(const char *name)
     gb_safetensors_close(g.numbers);
 }
 
-Test(language, t5_generates, .timeout = 100)
+Test(language, t5_generates)
 {
     generate("t5");
 }
 
-Test(language, t5_gated_generates, .timeout = 100)
+Test(language, t5_gated_generates)
 {
     generate("t5v11");
 }
 
-Test(language, llama_generates, .timeout = 100)
+Test(language, llama_generates)
 {
     generate("llama");
 }
@@ -405,12 +405,12 @@ static void refill(const char *name)
     tiny_device_close(device);
 }
 
-Test(language, t5_refills, .timeout = 100)
+Test(language, t5_refills)
 {
     refill("t5");
 }
 
-Test(language, llama_refills, .timeout = 100)
+Test(language, llama_refills)
 {
     refill("llama");
 }
@@ -507,7 +507,7 @@ static void expect_vectors(const golden *g, gb_pooling pooling, bool normalize, 
     gb_lm_encoder_destroy(encoder);
 }
 
-Test(language, llama_makes_vectors, .timeout = 100)
+Test(language, llama_makes_vectors)
 {
     golden g;
     golden_open(&g, "llama");

@@ -177,7 +177,7 @@ static void check_folder(const char *path, const char *what, const char *queries
     gb_safetensors_close(golden);
 }
 
-Test(late, folder_of_pylate, .timeout = 60)
+Test(late, folder_of_pylate)
 {
     check_folder(GB_GOLDEN "/late/model", "a folder of PyLate", "queries");
 }
@@ -196,7 +196,7 @@ static void write_again(const char *to, bool attend)
     close_folder(&o);
 }
 
-Test(late, folder_written_again, .timeout = 60)
+Test(late, folder_written_again)
 {
     scratch s = scratch_enter();
     write_again("again", false);
@@ -209,7 +209,7 @@ Test(late, folder_written_again, .timeout = 60)
     scratch_leave(&s);
 }
 
-Test(late, masks_that_are_seen, .timeout = 60)
+Test(late, masks_that_are_seen)
 {
     scratch s = scratch_enter();
     write_again("seen", true);
@@ -235,7 +235,7 @@ static void expect_refused(const char *file, const char *content, const char *wh
     gb_folder_close(folder);
 }
 
-Test(late, what_is_not_computed_is_refused, .timeout = 60)
+Test(late, what_is_not_computed_is_refused)
 {
     scratch s = scratch_enter();
     expect_refused("bad/1_Dense/config.json", "{\"bias\": true}", "has a bias");

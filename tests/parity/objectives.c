@@ -336,7 +336,7 @@ static void check(const parity_case *c, const tiny *t, gb_device *device, const 
     model_free(&m);
 }
 
-Test(objectives, parity, .timeout = 100)
+Test(objectives, parity)
 {
     const char *export = getenv("GABBRO_GOLDEN_EXPORT");
     golden g = export ? (golden){0} : golden_open();

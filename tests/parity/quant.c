@@ -108,17 +108,17 @@ static void packed_is_rounded(const char *name)
     scratch_leave(&s);
 }
 
-Test(packed, t5, .timeout = 100)
+Test(packed, t5)
 {
     packed_is_rounded("t5");
 }
 
-Test(packed, t5_gated, .timeout = 100)
+Test(packed, t5_gated)
 {
     packed_is_rounded("t5v11");
 }
 
-Test(packed, llama, .timeout = 100)
+Test(packed, llama)
 {
     packed_is_rounded("llama");
 }

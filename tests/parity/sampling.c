@@ -132,17 +132,17 @@ static const gb_sampling_params like_t5 = {
 static const gb_sampling_params like_llm = {
     .sample = true, .temperature = 0.7f, .top_k = 50, .top_p = 0.95f, .seed = 2};
 
-Test(sampling, t5, .timeout = 100)
+Test(sampling, t5)
 {
     draw("t5", "t5", like_t5, 400);
 }
 
-Test(sampling, t5_gated, .timeout = 100)
+Test(sampling, t5_gated)
 {
     draw("t5v11", "llm", like_llm, 400);
 }
 
-Test(sampling, llama, .timeout = 100)
+Test(sampling, llama)
 {
     draw("llama", "llm", like_llm, 100);
 }

@@ -173,7 +173,7 @@ Test(terms, stop_words_are_lucenes_33)
         cr_expect_not(gb_is_stop_word(others[i], strlen(others[i])), "%s", others[i]);
 }
 
-Test(terms, a_long_text_without_breaks_takes_linear_time, .timeout = 20)
+Test(terms, a_long_text_without_breaks_takes_linear_time)
 {
     enum { LENGTH = 1000000 };
     gb_analyzer *analyzer = open_analyzer();

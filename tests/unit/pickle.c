@@ -236,7 +236,7 @@ Test(pickle, refuses_damaged_zips)
 
 /* Every byte changed, and every length: refused or read, but never more than that. The checksum is
  * made right again, so that changes of the pickle reach the machine. */
-Test(pickle, survives_any_change, .timeout = 60)
+Test(pickle, survives_any_change)
 {
     scratch s = scratch_enter();
     gb_status status;

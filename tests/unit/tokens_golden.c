@@ -189,7 +189,7 @@ static const char *test_data(void)
     return data;
 }
 
-Test(tokens_golden, real_text, .timeout = 100)
+Test(tokens_golden, real_text)
 {
     const char *data = test_data();
     blocks b = open_blocks(data, "real", LINES);
@@ -199,7 +199,7 @@ Test(tokens_golden, real_text, .timeout = 100)
     close_blocks(&b, "WordPiece ids of 100,000 lines of real text");
 }
 
-Test(tokens_golden, hostile_strings, .timeout = 100)
+Test(tokens_golden, hostile_strings)
 {
     blocks b = open_blocks(test_data(), "hostile", HOSTILE);
     gb_text text = {0};

@@ -557,7 +557,7 @@ Test(vk_runtime, profile_counts_and_prints)
 
 /* Every Vulkan call and allocation of a whole job fails once: always a clear error, never a crash
  * or a leak. */
-Test(vk_runtime, every_call_may_fail, .timeout = 180)
+Test(vk_runtime, every_call_may_fail)
 {
     bool done = false;
     int n = 1;

@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 enum { GOOD, BAD, SKIPPED = 77 }; /* exit codes of a test's process */
-enum { LOOK_US = 5000 };          /* how often it is looked at */
-enum { PATIENCE = 5 };            /* parameters share the time of their test; Wine is slow */
 
 static cr_test *tests; /* all, in the order of their names */
 static bool is_bad;    /* the test that this process runs */
@@ -105,8 +103,8 @@ static int run(const cr_test *test)
     return is_bad ? BAD : GOOD;
 }
 
-/* The code of a process for the test; GB_OS_KILLED where it took too long. */
-static int run_apart(const char *name, double most_s)
+/* The code of a process for the test. */
+static int run_apart(const char *name)
 {
     const char *const words[] = {"test", "--one", name, NULL};
     const gb_os_command command = {.words = words, .output = -1, .errors = -1};
@@ -114,12 +112,7 @@ static int run_apart(const char *name, double most_s)
     int code = -1;
     if (gb_os_start(&command, &process) != 0)
         return code;
-    for (double waited_s = 0; !gb_os_ended(&process, most_s <= 0, &code);
-         waited_s += LOOK_US / 1e6) {
-        if (waited_s > most_s)
-            gb_os_kill(&process);
-        usleep(LOOK_US);
-    }
+    gb_os_ended(&process, true, &code);
     return code;
 }
 
@@ -143,9 +136,7 @@ int main(int argc, char **argv)
             continue;
         if (one)
             return run(test);
-        double most_s = PATIENCE * (test->options.timeout > 0 ? test->options.timeout
-                                                              : suite_of(test)->timeout);
-        int code = run_apart(name, most_s);
+        int code = run_apart(name);
         ran += code != SKIPPED;
         good += code == GOOD, bad += code == BAD, skipped += code == SKIPPED;
         if (code != GOOD && code != SKIPPED)

@@ -12,7 +12,6 @@
 
 typedef struct cr_options {
     void (*init)(void), (*fini)(void);
-    double timeout; /* in seconds; 0: none */
 } cr_options;
 
 typedef struct cr_test {
