@@ -30,7 +30,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_bundle = {
     .name = "bundle",
-    .summary = "put a table and all that its numbers follow from into a folder",
+    .summary = "write a folder with a table and all that its numbers come from",
     .operands = "FOLDER",
     .needs = "a folder that gabbro reproduce wrote",
     .operands_min = 1,

@@ -88,7 +88,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_data_check = {
     .name = "data check",
-    .summary = "check a collection as its files are, beside the official counts",
+    .summary = "check a collection's files, and compare its counts with the official ones",
     .operands = "PATH",
     .needs = "one folder or file",
     .operands_min = 1,

@@ -121,14 +121,14 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_data_fetch = {
     .name = "data fetch",
-    .summary = "fetch a public collection or model: resumed, compared with its sums",
+    .summary = "download a public collection or model, and compare it with its checksums",
     .operands = "NAME",
     .needs = "one NAME of gabbro data list",
     .operands_min = 1,
     .operands_max = 1,
     .description =
-        "Fetch an entry of the manifest (gabbro data list). What has come stays in FILE.part and "
-        "is "
-        "resumed by the same command; a file appears when its size and sum agree with an accepted "
-        "one. DIR/fetched.tsv notes size, sums and origin of every file.",
+        "Fetch an entry of the manifest (gabbro data list). An unfinished download "
+        "stays in FILE.part, and the same command resumes it; a file appears when its size and "
+        "sum agree with an accepted one. DIR/fetched.tsv notes size, sums and origin of every "
+        "file.",
     .run = run};

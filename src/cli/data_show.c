@@ -31,7 +31,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_data_show = {
     .name = "data show",
-    .summary = "show some documents of a collection with all that is asked about them",
+    .summary = "show some documents of a collection, with their queries and judgements",
     .operands = "PATH",
     .needs = "one folder or file",
     .operands_min = 1,

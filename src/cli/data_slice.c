@@ -46,7 +46,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_data_slice = {
     .name = "data slice",
-    .summary = "cut a part of a collection: all that was judged, and some other passages",
+    .summary = "write a part of a collection: all judged passages, and some others",
     .operands = "PATH",
     .needs = "one folder or file",
     .operands_min = 1,

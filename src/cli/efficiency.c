@@ -29,7 +29,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_efficiency = {
     .name = "efficiency",
-    .summary = "measure what a pre-training costs beside another",
+    .summary = "compare the cost of a pre-training with that of another",
     .description =
         "Measure what a pre-training costs, from the times of gabbro pretrain --interleave-with: "
         "seconds to draw and mask a batch, and against the first objective of that artifact the "

@@ -26,7 +26,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_mean = {
     .name = "mean",
-    .summary = "average evaluations, each counting alike",
+    .summary = "average evaluations, each with the same weight",
     .description =
         "Average each measure that all of the evaluations have, every evaluation counting alike: "
         "what BEIR calls the result of CQADupStack, from its twelve forums. Prints the artifact's "

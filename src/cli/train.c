@@ -18,12 +18,12 @@ static const gb_option machines[] = {
     {"device", GB_OPTION_TEXT, PLACE(device), 0, "D",
      "Vulkan device by index, name, uuid or \"cpu\" (default: the best)"},
     {"jobs", GB_OPTION_U32, PLACE(jobs), 0, NULL,
-     "processes at once (default: one a core where the device is the CPU, else 1)", .min = 1,
+     "processes at once (default: one a core if the device is the CPU, else 1)", .min = 1,
      .max = 64},
     {"ranks", GB_OPTION_U32, PLACE(ranks), 0, NULL, "train with N processes", .min = 1,
      .max = 65536},
     {"devices", GB_OPTION_TEXT, PLACE(devices), 0, "A,B",
-     "theirs in turn; one rank for each without --ranks"},
+     "devices of the ranks, in turn; one rank for each without --ranks"},
     {"quiet", GB_OPTION_FLAG, PLACE(quiet), 0, NULL, "no progress"},
     {0}};
 
@@ -62,12 +62,12 @@ const gb_command gb_cli_train = {
     .summary = "train a retriever on your own collection, from its texts to a test",
     .usage = "--settings FILE [options]",
     .description =
-        "Does all of fine-tuning on one's own collection: imports it, makes vocabulary and "
-        "tokens, takes BM25's passages as first negatives, trains and keeps the model that is "
-        "best on a development split, mines negatives with it, trains again, and measures every "
-        "retriever on the test.\n\n"
+        "Do the whole fine-tuning on your own collection: import it, make vocabulary and tokens, "
+        "train with BM25's passages as negatives and keep the model that is best on a development "
+        "split, mine negatives with it, train again, and measure every retriever on the split "
+        "test.\n\n"
         "   gabbro train --example > my.settings     then write collection and model into it\n"
         "   gabbro train --settings my.settings\n\n"
         "Prints the measures and the folder of the model. Interrupted (status 75) or killed, it "
-        "goes on where it stopped when the same command is given again.",
+        "continues where it stopped when the same command is given again.",
     .run = run};

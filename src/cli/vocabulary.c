@@ -115,7 +115,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_vocabulary = {
     .name = "vocabulary",
-    .summary = "take or train a vocabulary",
+    .summary = "train a vocabulary, or take that of a model",
     .usage = "--collection ARTIFACT [--size N] | --from PATH [options]",
     .description =
         "Make a WordPiece vocabulary: the collection's own if it has one (the mini world "

@@ -404,7 +404,7 @@ static const gb_option tokens_options[] = {
     {"token-width", GB_OPTION_U32, FIELD(width), 0, NULL, "numbers of a token's vector", .min = 1,
      .max = 4096},
     {"query-length", GB_OPTION_U32, FIELD(query_length), 0, NULL,
-     "tokens that a query is filled up to with [MASK], or cut to", .min = 4, .max = 512},
+     "tokens to which a query is padded with [MASK], or cut", .min = 4, .max = 512},
     {"attend-to-masks", GB_OPTION_FLAG, FIELD(attend), 0, NULL,
      "the query's tokens see these [MASK]s, too"},
     {0}};

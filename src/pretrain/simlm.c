@@ -42,7 +42,7 @@ static const gb_option options[] = {
     OPTION_MASK_RATIO(decoding_settings, mask_ratio),
     OPTION_DECODER_MASK_RATIO,
     {"decoder-masks", GB_OPTION_CHOICE, GB_FIELD(simlm_settings, masks), 0, NULL,
-     "how they lie to the encoder's, nested as in the released code", mask_kinds},
+     "how they relate to the encoder's masks, nested as in the released code", mask_kinds},
     OPTION_DECODER_LAYERS,
     {0}};
 

@@ -205,36 +205,34 @@ static const gb_option of_finetuning[] = {
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
     {"matryoshka", GB_OPTION_TEXT, FIELD(matryoshka), 0, "D,...",
-     "lengths after which vectors are cut, e.g. 768,256,64: the loss is the sum of the losses at "
-     "all "
-     "of them, and encode --dims may keep so many numbers. Without: of whole vectors"},
+     "lengths to which vectors may be cut (by encode --dims), e.g. 768,256,64: the loss is the sum "
+     "of the losses at all of them (default: whole vectors only)"},
     {"matryoshka-weights", GB_OPTION_TEXT, FIELD(matryoshka_weights), 0, "W,...",
-     "weights of these losses, in the same order; without: 1 each"},
+     "weights of these losses, in the same order (default: 1 each)"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,
-     "projector on the vectors, when they are used too", gb_projector_names},
+     "projector on the vectors, kept in the retriever", gb_projector_names},
     {"scoring", GB_OPTION_CHOICE, FIELD(scoring), 0, NULL, "how queries and passages are compared",
      gb_scoring_names},
-    {"loss", GB_OPTION_CHOICE, FIELD(loss), 0, NULL, "what is asked of the scores", gb_loss_names},
+    {"loss", GB_OPTION_CHOICE, FIELD(loss), 0, NULL,
+     "function of the scores that is minimised, see below", gb_loss_names},
     {"query-vectors", GB_OPTION_TEXT, FIELD(query_vectors), GB_OPTION_INPUT, "DIR",
      "vectors of the training queries, of gabbro encode --split train, for --clusters"},
     {"clusters", GB_OPTION_U32, FIELD(clusters), 0, NULL,
-     "clusters of the queries; a batch is of one as far as there are enough queries in it; 0: "
-     "none"},
+     "clusters of the queries, each batch from one of them; clusters too small for a batch are "
+     "mixed; 0: none"},
     {"two-towers", GB_OPTION_FLAG, FIELD(two_towers), 0, NULL,
-     "queries get an encoder of their own, which starts from the same (DPR)"},
+     "queries get an encoder of their own, which starts from the same model (DPR)"},
     {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
-     "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
-     "for a teacher's"},
+     "artifact of a run with a teacher's scores of the queries' positives and negatives, for "
+     "losses that need a teacher"},
     {"teacher-queries", GB_OPTION_LIST, FIELD(teacher_queries), GB_OPTION_INPUT, "DIR",
-     "in its place a model of this kit: vectors of the training queries by it (gabbro encode "
-     "--split "
-     "train), single ones or of tokens; once for every shard"},
+     "instead of --teacher, a model as teacher: its vectors of the training queries (gabbro encode "
+     "--split train), one a text or one a token; once for every shard"},
     {"teacher-passages", GB_OPTION_LIST, FIELD(teacher_passages), GB_OPTION_INPUT, "DIR",
-     "and of all passages. Every pair of a batch is scored, those of different queries, too"},
+     "its vectors of all passages. Every pair of a batch is scored, also across queries"},
     {"margin-bins", GB_OPTION_U32, FIELD(params.margin_bins), 0, "N",
      "draw negatives equally often from N bins of the teacher's margin between them and the "
-     "positive "
-     "(TAS-B: 10); 0: from the pool in turn",
+     "positive (TAS-B: 10); 0: do not",
      .max = 1000},
     {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), 0, NULL,
      "leave out pairs that the teacher did not score"},
