@@ -53,15 +53,16 @@ static int run_list(const gb_call *call)
         const gb_source *source = &manifest.sources[i];
         uint32_t unknown;
         double mb = (double)gb_source_bytes(source, &unknown) / 1e6;
-        printf("%-24s %10.1f MB%s  %s\n", source->name, mb, unknown ? "+" : " ", source->about);
+        if (unknown && mb == 0)
+            printf("%-24s %14s  %s\n", source->name, "size unknown", source->about);
+        else
+            printf("%-24s %10.1f MB%s  %s\n", source->name, mb, unknown ? "+" : " ", source->about);
     }
     if (ok)
-        printf(
-            "\n+: the size of some file is not known. Terms: gabbro data fetch NAME --dry-run\n");
+        printf("\n+: and files of unknown size. Terms: gabbro data fetch NAME --dry-run\n");
     gb_manifest_free(&manifest);
     return gb_command_end(&status);
 }
 
-const gb_command gb_cli_data_list = {.name = "data list",
-                                     .summary = "list what can be fetched, with sizes and terms",
-                                     .run = run_list};
+const gb_command gb_cli_data_list = {
+    .name = "data list", .summary = "list what can be fetched, with sizes", .run = run_list};

@@ -36,10 +36,11 @@ static void say_source(const gb_source *source, const char *folder)
 {
     uint32_t unknown;
     uint64_t bytes = gb_source_bytes(source, &unknown);
-    printf("%s: %s\nterms: %s\ninto %s, %.1f MB", source->name, source->about, source->terms,
-           folder, (double)bytes / 1e6);
+    printf("%s: %s\nterms: %s\ninto %s, ", source->name, source->about, source->terms, folder);
+    if (bytes || !unknown)
+        printf("%.1f MB%s", (double)bytes / 1e6, unknown ? " and " : "");
     if (unknown)
-        printf(" and %u file%s of unknown size", unknown, unknown == 1 ? "" : "s");
+        printf("%u file%s of unknown size", unknown, unknown == 1 ? "" : "s");
     printf(":\n");
     for (size_t i = 0; i < source->file_count; i++)
         say_file(&source->files[i], folder);
