@@ -114,12 +114,13 @@ const gb_command gb_cli_compare_devices = {
     .description =
         "Train a small model (made-up tokens, 2 layers, dropout), or what that pretrain command "
         "would train, on two devices and compare every tensor of every step: activations, "
-        "gradients, parameters, moments. Prints where they part first and by how much.\n\n"
+        "gradients, parameters, moments. Prints where they first differ and by how much.\n\n"
         "A device is an index, part of a name, a UUID or \"cpu\", and settings of its own behind "
         "commas, e.g. 0,GABBRO_PROFILE=scalar or "
         "cpu,VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json\n\n"
-        "Parameters part further than gradients: AdamW makes a whole step of what is zero but for "
-        "rounding.\n\n"
+        "Parameters differ more than gradients: AdamW makes a whole step of a gradient that is "
+        "zero "
+        "but for rounding.\n\n"
         "Exit code 0: the first step differs by rounding alone (2e-5 of a tensor's largest value); "
         "1: by more; 4: no such device.",
     .run = run};

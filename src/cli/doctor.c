@@ -46,7 +46,7 @@ static int run(const gb_call *call)
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
          "device to check: index, name, UUID or cpu", .letter = 'd'},
         {"quick", GB_OPTION_FLAG, &quick, 0, NULL,
-         "check only what most programs use, not what stands in for it"},
+         "check only the kernels that most programs use, not their substitutes"},
         {"type", GB_OPTION_FLAG, &only_type, 0, NULL,
          "only print what the device is: discrete, integrated, virtual, cpu or other"},
         {"list", GB_OPTION_FLAG, &only_list, 0, NULL, "only list the devices, one a line"},

@@ -87,8 +87,8 @@ const gb_command gb_cli_filter_queries = {
     .name = "filter-queries",
     .summary = "drop generated queries that do not find or fit their passage",
     .description =
-        "Keep the generated queries (of gabbro generate or gabbro queries) that are worth it. The "
-        "tokens are those of gabbro tokenize --generated with the same queries. Prints the "
-        "artifact's folder, for gabbro tokenize --generated: queries.jsonl with the lines that are "
-        "left, generated.gbt, queries.json.",
+        "Keep those generated queries (of gabbro generate or gabbro queries) that pass the tests "
+        "of the options below. The tokens are those of gabbro tokenize --generated with the same "
+        "queries. Prints the artifact's folder, for gabbro tokenize --generated: queries.jsonl "
+        "with the lines that are left, generated.gbt, queries.json.",
     .run = run};

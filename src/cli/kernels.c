@@ -38,12 +38,12 @@ const gb_command gb_cli_kernels = {
         "registers spilled to memory, bytes of shared memory, occupancy and estimated cycles, each "
         "in the compiler's own terms (- where it says nothing). Where a device has matrices of "
         "16-bit "
-        "floats, programs are made with them too. A kernel that does not come about is named, with "
+        "floats, programs are made with them too. A kernel that cannot be made is named, with "
         "the reason, and the others follow. GABBRO_VALIDATION=1 runs it under the validation "
         "layer.\n\n"
         "Estimates of cycles weigh loops by a guess and know nothing of memory: they compare "
         "variants of one kernel on one device. The table of --tsv has a line for each kernel of "
         "each program, with dispatches, workgroups and arithmetic of a step, or of the whole.\n\n"
-        "Exit code 0: every kernel came about; 1: some did not, or the validation layer sent "
+        "Exit code 0: every kernel was made; 1: some were not, or the validation layer sent "
         "messages; 4: no device.",
     .run = run};

@@ -35,13 +35,11 @@ const gb_command gb_cli_tune = {
     .summary = "find the fastest tiles of matrix products on a device",
     .description =
         "Measure the matrix products of this device with every tile that their kernel may have, "
-        "for "
-        "each class of products (form and depth), and keep what is fastest for this driver, in the "
-        "user's cache. What is not faster by a twentieth stays as it is. The choice is part of the "
-        "keys and records of artifacts, since a tile may change the order of sums; artifacts made "
-        "without it are not taken for those made with it.\n\n"
-        "On GPUs it is used from then on; GABBRO_TUNE=off leaves it out. A GPU that nothing is "
-        "kept "
-        "for is measured at its first use, shortly. On CPU devices, whose results are recorded, "
-        "both are done with GABBRO_TUNE=on alone.",
+        "for each class of products (form and depth), and keep the fastest tiles for this driver "
+        "in the user's cache. A tile that is not faster by a twentieth is not taken. The choice is "
+        "part of the keys and records of artifacts, since a tile may change the order of sums; "
+        "artifacts made without it are not taken for those made with it.\n\n"
+        "GPUs use the choice from then on, unless GABBRO_TUNE=off. A GPU without a choice is "
+        "measured briefly at its first use. CPU devices, whose results are recorded, do both only "
+        "with GABBRO_TUNE=on.",
     .run = run};
