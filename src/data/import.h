@@ -37,7 +37,7 @@ typedef struct gb_import {
 
 /* ---- the sink (import.c). `lines` is the place named in messages. ---- */
 
-/* Add a passage; refuses an id that is empty, has tabs or line ends, or was there before. */
+/* Add a passage; refuses an id that is empty, has blanks or line ends, or was there before. */
 bool data_import_passage(gb_import *import, const gb_lines *lines, const char *id,
                          const char *title, const char *text, uint32_t document, gb_status *status);
 bool data_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,

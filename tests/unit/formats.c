@@ -485,6 +485,8 @@ Test(formats, damage_is_named_by_file_and_line)
         "p/a.json",
         "[{\"id\": \"a\", \"contents\": \"x\"}]\n[{\"id\": \"b\", \"contents\": \"y\"}]\n");
     expect_refused("p", "p/a.json:2", "behind the end");
+    scratch_write("p/a.json", "{\"id\": \"a b\", \"contents\": \"x\"}\n");
+    expect_refused("p", "p/a.json:1", "with a blank");
     scratch_write("f/corpus.jsonl", "{\"id\": \"a\", \"text\": \"x\"}\n");
     scratch_write("f/dev_queries.jsonl", "{\"id\": \"q\", \"text\": \"river\"}\n");
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": .5}\n");
