@@ -37,6 +37,13 @@ bool retrieve_write_part(const retrieve_part *part, gb_status *status);
 bool retrieve_order_shards(const char *const *folders, size_t count, const char **ordered,
                            char model[RETRIEVE_MODEL], gb_status *status);
 
+/* The bytes of a file of ids, one a line, which the caller frees; rows [wanted] gets where each
+ * begins. what, order: whose ids they are, and the file that they follow, for messages. GB_DATA:
+ * not as many, or one that is empty. */
+char *retrieve_read_ids(const char *path, uint32_t wanted, const char *what, const char *order,
+                        const char **rows, gb_status *status);
+/* An id of a folder as the lines of a run can have it: without blanks. */
+bool retrieve_check_id(const char *folder, const char *id, gb_status *status);
 /* Writes ids.txt: the external ids of the texts, whose rows are rows of `names`. */
 bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
                         gb_status *status);

@@ -86,21 +86,11 @@ static bool add_ids(gb_token_set *set, size_t file, const token_folder *f, uint3
                     gb_status *status)
 {
     char *path = gb_path_join(status, f->path, "ids.txt");
-    size_t length = 0;
-    char *ids = set->ids[file] = path ? gb_read_file(path, &length, status) : NULL;
-    bool ok = ids != NULL;
-    uint32_t count = 0;
-    for (char *at = ids; ok && at < ids + length; count++) {
-        char *end = memchr(at, '\n', (size_t)(ids + length - at));
-        if (count < f->texts)
-            set->names[first + count] = at;
-        at = end ? end + 1 : ids + length;
-    }
-    if (ok && count != f->texts)
-        ok = gb_fail(status, GB_DATA, path, "one id a line, in the order of starts.npy",
-                     "%u ids of %u texts", count, f->texts);
+    set->ids[file] =
+        path ? retrieve_read_ids(path, f->texts, "texts", "starts.npy", set->names + first, status)
+             : NULL;
     free(path);
-    return ok;
+    return set->ids[file] != NULL;
 }
 
 /* Tags of a folder, where the set has any. */

@@ -1,7 +1,8 @@
 /* The run that a search of token vectors gives, of all passages or of those that another run has
  * found. */
+#include "private.h"
+
 #include <gabbro/ops.h>
-#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@ static bool name_all(gb_names *names, const gb_token_set *set, gb_status *status
 {
     for (uint32_t t = 0; t < set->vectors.texts; t++) {
         uint32_t row;
-        if (!gb_names_row(names, set->names[t], strcspn(set->names[t], "\r\n"), &row, status))
+        if (!retrieve_check_id(set->folder, set->names[t], status) ||
+            !gb_names_row(names, set->names[t], strcspn(set->names[t], "\r\n"), &row, status))
             return false;
         if (row != t)
             return gb_fail(status, GB_DATA, set->folder, "ids.txt names every text once",

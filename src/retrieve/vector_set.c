@@ -106,27 +106,52 @@ static char *file_of(const char *folder, const char *own, const char *faiss, gb_
     return other;
 }
 
-/* Ids of a folder, a line each, as the rows of a file. */
+bool retrieve_check_id(const char *folder, const char *id, gb_status *status)
+{
+    size_t end = strcspn(id, "\r\n");
+    return strcspn(id, " \t\r\n\v\f") == end ||
+           gb_fail(status, GB_DATA, folder, "rename it: the lines of a run are parted at blanks",
+                   "the id \"%.*s\" has a blank", end < 80 ? (int)end : 80, id);
+}
+
+char *retrieve_read_ids(const char *path, uint32_t wanted, const char *what, const char *order,
+                        const char **rows, gb_status *status)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
+    size_t length = 0;
+    char *ids = gb_read_file(path, &length, status), *end;
+    bool ok = ids != NULL;
+    uint32_t count = 0;
+    for (char *at = ids; ok && at < ids + length; at = end ? end + 1 : ids + length) {
+        at += count || strncmp(at, mark, strlen(mark)) ? 0 : strlen(mark);
+        end = memchr(at, '\n', (size_t)(ids + length - at));
+        if (count++ < wanted)
+            rows[count - 1] = at;
+        ok = strcspn(at, "\r\n") ||
+             gb_fail(status, GB_DATA, path, "one id a line", "line %u has no id", count);
+    }
+    char hint[80];
+    snprintf(hint, sizeof hint, "one id a line, in the order of %s", order);
+    if (ok && count != wanted)
+        ok = gb_fail(status, GB_DATA, path, hint, "%u ids of %u %s", count, wanted, what);
+    if (ok)
+        return ids;
+    free(ids);
+    return NULL;
+}
+
+/* Ids of a folder as the rows of a file. */
 static bool read_ids(gb_vector_set *set, const char *folder, size_t file, uint32_t *row,
                      gb_status *status)
 {
     char *path = file_of(folder, "ids.txt", "docid", status);
-    size_t length = 0;
-    set->ids[file] = path ? gb_read_file(path, &length, status) : NULL;
-    bool ok = set->ids[file] != NULL;
-    uint32_t wanted = gb_npy_rows(set->npy, file), count = 0;
-    for (char *at = set->ids[file]; ok && at < set->ids[file] + length;) {
-        char *end = memchr(at, '\n', (size_t)(set->ids[file] + length - at));
-        if (count < wanted)
-            set->rows[(*row)++] = at;
-        count++;
-        at = end ? end + 1 : set->ids[file] + length;
-    }
-    if (ok && count != wanted)
-        ok = gb_fail(status, GB_DATA, path, "one id a line, in the order of vectors.npy",
-                     "%u ids of %u vectors", count, wanted);
+    uint32_t wanted = gb_npy_rows(set->npy, file);
+    set->ids[file] =
+        path ? retrieve_read_ids(path, wanted, "vectors", "vectors.npy", set->rows + *row, status)
+             : NULL;
+    *row += wanted;
     free(path);
-    return ok;
+    return set->ids[file] != NULL;
 }
 
 static bool open_files(gb_vector_set *set, const char *const *folders, gb_status *status)

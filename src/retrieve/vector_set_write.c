@@ -1,4 +1,5 @@
 /* A set of vectors as one folder, and the run that a search of it gives. */
+#include "private.h"
 #include "search.h"
 
 #include <gabbro/ops.h>
@@ -145,6 +146,14 @@ bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const ch
     return ok;
 }
 
+static bool check_ids(const gb_vector_set *set, gb_status *status)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < set->vectors.rows; i++)
+        ok = retrieve_check_id(set->folder, set->rows[i], status);
+    return ok;
+}
+
 /* Row of an id among the names of a run. */
 static bool name_row(gb_names *names, const gb_vector_set *set, uint32_t row, uint32_t *name,
                      gb_status *status)
@@ -200,6 +209,8 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
     if (*queries->model && *passages->model && strcmp(queries->model, passages->model))
         return gb_fail(status, GB_DATA, queries->folder, "encode both with one retriever",
                        "queries by %s, passages by %s", queries->model, passages->model);
+    if (!check_ids(queries, status) || !check_ids(passages, status))
+        return false;
     gb_search_params how = *params;
     how.k = params->k < passages->vectors.rows ? params->k : passages->vectors.rows;
     size_t cells = (size_t)queries->vectors.rows * how.k;

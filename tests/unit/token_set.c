@@ -28,7 +28,8 @@ static void write_sets(void)
     const float passages[] = {1, 0, 0, 1, -1, 2}, query[] = {1, 3};
     const int64_t starts[] = {0, 2, 2, 3};
     const uint32_t one[] = {0, 1};
-    scratch_write("p/ids.txt", "a\nb\nc\n");
+    scratch_write("p/ids.txt", "\xef\xbb\xbf"
+                               "a\r\nb\r\nc\r\n"); /* as some editors save it */
     write_npy("p/vectors.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }",
               passages, sizeof passages);
     write_npy("p/starts.npy", LIST("<i8", "4"), starts, sizeof starts);
@@ -54,6 +55,7 @@ Test(token_set, folders_are_read)
     cr_expect_eq(set.vectors.starts[3], 3);
     cr_expect_null(set.vectors.tags);
     cr_expect_eq(set.vectors.whole.width, 0);
+    cr_expect_eq(set.names[0][0], 'a');
     cr_expect_eq(set.names[2][0], 'c');
     gb_token_set_close(&set);
     scratch_leave(&s);
@@ -85,6 +87,8 @@ Test(token_set, damage_is_named)
     expect_refused("not a whole file");
     scratch_write("p/ids.txt", "a\nb\n");
     expect_refused("2 ids of 3 texts");
+    scratch_write("p/ids.txt", "a\n\nc\n");
+    expect_refused("line 2 has no id");
     write_npy("p/whole.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", whole,
               sizeof whole);
     expect_refused("1 whole vectors of 3 texts");
@@ -130,6 +134,11 @@ Test(token_set, searched_and_reranked)
     cr_expect_eq(run_program("--queries q --passages p --candidates found.trec"), 3);
     char *err = gb_read_file("err", NULL, NULL);
     cr_expect(err && strstr(err, "1 passages have no vectors in p, the first nobody"), "%s", err);
+    free(err);
+    scratch_write("p/ids.txt", "a\nb c\nd\n");
+    cr_expect_eq(run_program("--queries q --passages p"), 3);
+    err = gb_read_file("err", NULL, NULL);
+    cr_expect(err && strstr(err, "the id \"b c\" has a blank"), "%s", err);
     free(err);
     scratch_leave(&s);
 }
