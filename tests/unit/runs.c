@@ -398,6 +398,8 @@ static const struct {
     {"q1 no tab\n", "/queries:1", "no tab"},
     {"q1\ta\nq1\tb\n", "/queries:2", "\"q1\" comes twice"},
     {"q1\tcaf\xe9\n", "/queries:1", "invalid UTF-8"},
+    {"q1\ta\nq 2\tb\n", "/queries:2", "the id \"q 2\" is empty or has a blank"},
+    {"{\"_id\": \"\", \"text\": \"a\"}\n", "/queries:1", "the id \"\" is empty"},
     {"{\"_id\": \"q1\", \"text\": \"a\"}\n{\"_id\": \"q2\"\n", "/queries:2", "not valid JSON"},
     {"{\"_id\": \"q1\"}\n", "/queries:1", "no \"text\""},
     {"{\"text\": \"x\"}\n", "/queries:1", "no \"_id\""},
