@@ -65,27 +65,44 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
     return ok;
 }
 
-/* Copy answers.tsv: query-id, then answers, separated by tabs. Lines of unknown queries are an
- * error, or left out where judgements of unknown ids are. */
+/* A line of answers.tsv: query-id, then answers, separated by tabs. `met`: queries before. */
+static bool copy_answer(const gb_lines *lines, const char *line, gb_map *met, FILE *out,
+                        gb_status *status)
+{
+    size_t id = strcspn(line, "\t");
+    int shown = (int)(id < 80 ? id : 80);
+    if (!line[id])
+        return gb_lines_fail(lines, status, "lines are \"query-id<TAB>answer<TAB>answer...\"",
+                             "query \"%.*s\" has no answer", shown, line);
+    if (gb_map_get(met, line, id) != GB_MAP_NONE)
+        return gb_lines_fail(lines, status, "put them on one line",
+                             "query \"%.*s\" has two lines of answers", shown, line);
+    fprintf(out, "%s\n", line);
+    return gb_map_set(met, line, id, 1, status);
+}
+
+/* Lines of unknown queries are an error, or left out where judgements of unknown ids are. */
 static bool copy_answers(gb_import *import, gb_lines *lines, FILE *out, gb_status *status)
 {
     char *line;
     size_t length;
     uint64_t skipped = 0;
-    int got;
-    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
+    gb_map *met = gb_map_create(status);
+    int got = met ? 1 : -1;
+    while (got == 1 && (got = gb_lines_next_text(lines, &line, &length, status)) == 1) {
         size_t id = strcspn(line, "\t");
-        if (length == 0)
-            continue;
-        if (gb_map_get(import->query_map, line, id) != GB_MAP_NONE)
-            fprintf(out, "%s\n", line);
+        bool known = gb_map_get(import->query_map, line, id) != GB_MAP_NONE, ok = true;
+        if (known)
+            ok = copy_answer(lines, line, met, out, status);
         else if (import->params->skip_unknown_qrels)
             skipped++;
         else
-            return gb_lines_fail(lines, status, "see --skip-unknown-qrels",
-                                 "answers of an unknown query \"%.*s\"", (int)(id < 80 ? id : 80),
-                                 line);
+            ok = gb_lines_fail(lines, status, "see --skip-unknown-qrels",
+                               "answers of an unknown query \"%.*s\"", (int)(id < 80 ? id : 80),
+                               line);
+        got = ok ? 1 : -1;
     }
+    gb_map_destroy(met);
     if (skipped)
         data_import_note(import, "answers of %llu unknown queries skipped",
                          (unsigned long long)skipped);

@@ -37,6 +37,9 @@ static const struct damage {
     {"documents.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"a\"},{\"id\":\"a\"}]}\n",
      "x/documents.jsonl:1", "two places"},
     {"documents.jsonl", "{\"id\":\"d\"}\n", "x/documents.jsonl:1", "passages"},
+    {"answers.tsv", "q1\tx\nq1\ty\n", "x/answers.tsv:2", "two lines of answers"},
+    {"answers.tsv", "q1\n", "x/answers.tsv:1", "no answer"},
+    {"answers.tsv", "q1\tcaf\xe9\n", "x/answers.tsv:1", "UTF-8"},
 };
 
 /* The import must fail with this message and leave nothing behind. */
