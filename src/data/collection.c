@@ -41,8 +41,9 @@ static bool read_description(gb_collection *collection, gb_status *status)
     if (!path)
         return false;
     if (!gb_file_exists(path)) {
-        gb_fail(status, GB_DATA, collection->path, "make one with: gabbro collection",
-                "not a collection: it has no collection.json");
+        gb_fail(status, GB_DATA, collection->path,
+                "gabbro collection --from makes one of your texts, and prints the folder to give",
+                "not a stored collection: it has no collection.json");
         free(path);
         return false;
     }
