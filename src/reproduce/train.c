@@ -108,9 +108,10 @@ static bool take_collection(repro_session *session, gb_status *status)
 {
     const char *name = repro_settings_get(&session->settings, "collection");
     if (!given(name))
-        return gb_fail(status, GB_USAGE, NULL,
-                       "write a line: collection = DIR (see gabbro train --example)",
-                       "the setting collection must be given");
+        return gb_fail(
+            status, GB_USAGE, NULL,
+            "write collection = DIR into a file for --settings; see gabbro train --example",
+            "the setting collection must be given");
     char *found = gb_find_collection(session->params->config, name, status);
     char *whole = found ? gb_os_real_path(found) : NULL;
     bool ok = found && (whole || gb_fail(status, GB_USAGE, name, NULL, "cannot be read"));
