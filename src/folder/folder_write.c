@@ -280,9 +280,12 @@ static bool check_place(const char *path, bool replace, gb_status *status)
         return true;
     char *config = gb_path_join(status, path, "config.json");
     char *modules = config ? gb_path_join(status, path, "modules.json") : NULL;
-    bool model = modules && (gb_file_exists(config) || gb_file_exists(modules));
+    bool known = modules != NULL;
+    bool model = known && (gb_file_exists(config) || gb_file_exists(modules));
     free(config);
     free(modules);
+    if (!known)
+        return false;
     if (!replace)
         return gb_fail(status, GB_DATA, path, "remove it or choose another path", "already exists");
     return model || gb_fail(status, GB_DATA, path, "choose another path",

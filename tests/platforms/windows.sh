@@ -76,6 +76,7 @@ expect 'it is built' [ $? = 0 ] || tail said
 # ---- run ----
 
 made_by=$gabbro WINEPREFIX=$windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe,winedbg.exe=d'
+XDG_CONFIG_HOME=$windows/wine # Wine makes folders there
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 trap 'wineserver -k; cd / && rm -rf "$work"' EXIT
 printf '#!/bin/sh\nLC_ALL=C.UTF-8 exec wine "%s" "$@"\n' "$windows/src/cli/gabbro.exe" >by-wine && chmod +x by-wine
