@@ -1,5 +1,5 @@
-/* Bytes of plain, gzip and zstd files, told apart by their first bytes; zlib's gzread does plain
- * ones too. */
+/* Bytes of plain, gzip and zstd files, told apart by their first bytes. What has come is given at
+ * once, so that a pipe or a terminal is answered line by line, which zlib's gzread would not do. */
 #include "gabbro/base.h"
 #include "gabbro/os.h"
 
@@ -16,93 +16,133 @@
 
 enum { BUFFER_BYTES = 1 << 17 };
 static const char again[] = "fetch or write the file again";
+static const unsigned char gzip_magic[] = {0x1f, 0x8b}, zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 struct gb_unpack {
-    char *path;  /* as given to open */
-    gzFile file; /* plain or gzip; NULL for zstd */
+    char *path;          /* for messages */
+    int fd;              /* read from */
+    unsigned char *read; /* [BUFFER_BYTES] what was read of the file */
+    size_t first, end;   /* of it, what is left */
+    bool ended;          /* the file has no more that counts */
+    enum { UNKNOWN, PLAIN, GZIP, ZSTD } kind;
+    bool inside;   /* a member of gzip or a frame of zstd */
+    z_stream gzip; /* GZIP: its state */
+    bool ready;    /* that state is there */
 #if GABBRO_ZSTD
-    int fd;               /* of a zstd file, or -1 */
-    ZSTD_DStream *stream; /* its state */
-    char *packed;         /* bytes read of it */
-    ZSTD_inBuffer input;  /* what is left of them */
-    size_t open_frame;    /* 0: between frames */
+    ZSTD_DStream *zstd; /* ZSTD: its state */
 #endif
 };
 
-static bool is_zstd(int fd)
+/* Reads what has come, behind what is left; waits if nothing has. */
+static bool fill(gb_unpack *u, gb_status *status)
 {
-    static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
-    unsigned char start[4];
-    return gb_os_read_at(fd, start, sizeof start, 0) == sizeof start &&
-           !memcmp(start, magic, sizeof start);
+    memmove(u->read, u->read + u->first, u->end - u->first);
+    u->end -= u->first;
+    u->first = 0;
+    ssize_t got = GB_TRY_CALL(read(u->fd, u->read + u->end, BUFFER_BYTES - u->end));
+    if (got < 0)
+        return gb_fail(status, GB_DATA, u->path, "check the disk", "cannot read: %s",
+                       strerror(errno));
+    u->end += (size_t)got;
+    u->ended = got == 0;
+    return true;
 }
 
-#if GABBRO_ZSTD
-static bool open_zstd(gb_unpack *unpack, int fd, gb_status *status)
+static bool begins(const gb_unpack *u, const unsigned char *magic, size_t length)
 {
-    unpack->fd = fd;
-    unpack->packed = gb_alloc(BUFFER_BYTES, 1, status);
-    if (!unpack->packed)
-        return false;
-    unpack->stream = gb_fault(GB_FAULT_MEMORY) ? NULL : ZSTD_createDStream();
-    unpack->input.src = unpack->packed;
-    return unpack->stream || gb_fail_memory(status, "opening a file");
+    size_t there = u->end - u->first;
+    return !memcmp(u->read + u->first, magic, there < length ? there : length);
 }
 
-static int64_t read_zstd(gb_unpack *unpack, void *bytes, size_t size, gb_status *status)
+/* Tells the kind by the first bytes; no more is waited for than decides it. */
+static bool find_kind(gb_unpack *u, gb_status *status)
 {
-    ZSTD_outBuffer output = {.dst = bytes, .size = size};
-    while (output.pos == 0) {
-        bool ended = false;
-        if (unpack->input.pos == unpack->input.size) {
-            ssize_t got = GB_TRY_CALL(read(unpack->fd, unpack->packed, BUFFER_BYTES));
-            if (got < 0) {
-                gb_fail(status, GB_DATA, unpack->path, "check the disk", "cannot read: %s",
-                        strerror(errno));
-                return -1;
-            }
-            unpack->input.size = (size_t)got;
-            unpack->input.pos = 0;
-            ended = got == 0;
-        }
-        if (ended && !unpack->open_frame)
-            return 0;
-        size_t left = ZSTD_decompressStream(unpack->stream, &output, &unpack->input);
-        if (ZSTD_isError(left)) {
-            gb_fail(status, GB_DATA, unpack->path, again, "the file's zstd data are damaged: %s",
-                    ZSTD_getErrorName(left));
-            return -1;
-        }
-        unpack->open_frame = left;
-        if (ended && output.pos == 0) {
-            gb_fail(status, GB_DATA, unpack->path, again,
-                    "the file is cut off inside its zstd data");
-            return -1;
-        }
+    while (!u->ended && u->end < sizeof zstd_magic &&
+           (begins(u, gzip_magic, sizeof gzip_magic) || begins(u, zstd_magic, sizeof zstd_magic)))
+        if (!fill(u, status))
+            return false;
+    u->kind = PLAIN;
+    if (u->end >= sizeof gzip_magic && begins(u, gzip_magic, sizeof gzip_magic)) {
+        u->kind = GZIP;
+        u->ready = !gb_fault(GB_FAULT_MEMORY) && inflateInit2(&u->gzip, 16 + MAX_WBITS) == Z_OK;
+        u->inside = true;
+        return u->ready || gb_fail_memory(status, "opening a file");
     }
-    return (int64_t)output.pos;
-}
-#endif
-
-/* The file descriptor is taken over, also on failure. */
-static bool open_kind(gb_unpack *unpack, int fd, gb_status *status)
-{
-    if (is_zstd(fd)) {
+    if (u->end < sizeof zstd_magic || !begins(u, zstd_magic, sizeof zstd_magic))
+        return true;
 #if GABBRO_ZSTD
-        return open_zstd(unpack, fd, status);
+    u->kind = ZSTD;
+    u->zstd = gb_fault(GB_FAULT_MEMORY) ? NULL : ZSTD_createDStream();
+    return u->zstd || gb_fail_memory(status, "opening a file");
 #else
-        close(fd);
-        return gb_fail(status, GB_DATA, unpack->path,
-                       "unpack it with zstd -d, or build with libzstd-dev installed",
-                       "this program was built without zstd");
+    return gb_fail(status, GB_DATA, u->path,
+                   "unpack it with zstd -d, or build with libzstd-dev installed",
+                   "this program was built without zstd");
 #endif
+}
+
+/* Decoders: take from u->read, put at most `size` bytes and say how many. */
+
+static void take_plain(gb_unpack *u, void *bytes, size_t size, size_t *got)
+{
+    *got = u->end - u->first < size ? u->end - u->first : size;
+    memcpy(bytes, u->read + u->first, *got);
+    u->first += *got;
+}
+
+static bool take_gzip(gb_unpack *u, void *bytes, size_t size, size_t *got, gb_status *status)
+{
+    if (!u->inside) { /* another member begins, or something that gzip ignores too */
+        if (u->end - u->first < sizeof gzip_magic)
+            return true;
+        u->inside = begins(u, gzip_magic, sizeof gzip_magic);
+        u->ended |= !u->inside;
+        if (!u->inside)
+            return true;
+        inflateReset(&u->gzip);
     }
-    unpack->file = gb_fault(GB_FAULT_MEMORY) ? NULL : gzdopen(fd, "rb");
-    if (!unpack->file) {
-        close(fd);
-        return gb_fail_memory(status, "opening a file");
-    }
-    gzbuffer(unpack->file, BUFFER_BYTES);
+    uInt room = (uInt)(size < 1u << 30 ? size : 1u << 30);
+    u->gzip.next_in = u->read + u->first;
+    u->gzip.avail_in = (uInt)(u->end - u->first);
+    u->gzip.next_out = bytes;
+    u->gzip.avail_out = room;
+    int code = inflate(&u->gzip, Z_NO_FLUSH);
+    u->first = u->end - u->gzip.avail_in;
+    *got = room - u->gzip.avail_out;
+    u->inside = code != Z_STREAM_END;
+    if (code == Z_MEM_ERROR)
+        return gb_fail_memory(status, "reading a gzip file");
+    return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR ||
+           gb_fail(status, GB_DATA, u->path, again, "the file's gzip data are damaged");
+}
+
+#if GABBRO_ZSTD
+static bool take_zstd(gb_unpack *u, void *bytes, size_t size, size_t *got, gb_status *status)
+{
+    ZSTD_inBuffer input = {u->read + u->first, u->end - u->first, 0};
+    ZSTD_outBuffer output = {bytes, size, 0};
+    if (!u->inside && input.size == 0)
+        return true;
+    size_t left = ZSTD_decompressStream(u->zstd, &output, &input);
+    u->first += input.pos;
+    *got = output.pos;
+    u->inside = left != 0;
+    return !ZSTD_isError(left) ||
+           gb_fail(status, GB_DATA, u->path, again, "the file's zstd data are damaged: %s",
+                   ZSTD_getErrorName(left));
+}
+#endif
+
+static bool take(gb_unpack *u, void *bytes, size_t size, size_t *got, gb_status *status)
+{
+    *got = 0;
+    if (u->kind == GZIP)
+        return take_gzip(u, bytes, size, got, status);
+#if GABBRO_ZSTD
+    if (u->kind == ZSTD)
+        return take_zstd(u, bytes, size, got, status);
+#endif
+    take_plain(u, bytes, size, got);
     return true;
 }
 
@@ -124,18 +164,14 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status)
         return NULL;
     }
     gb_unpack *unpack = gb_alloc(1, sizeof *unpack, status);
-#if GABBRO_ZSTD
-    if (unpack)
-        unpack->fd = -1;
-#endif
-    if (unpack)
-        unpack->path = gb_strdup(standard ? "standard input" : path, status);
-    if (!unpack || !unpack->path) {
+    if (!unpack) {
         close(fd);
-        gb_unpack_close(unpack);
         return NULL;
     }
-    if (open_kind(unpack, fd, status))
+    unpack->fd = fd;
+    unpack->path = gb_strdup(standard ? "standard input" : path, status);
+    unpack->read = unpack->path ? gb_alloc(BUFFER_BYTES, 1, status) : NULL;
+    if (unpack->read)
         return unpack;
     gb_unpack_close(unpack);
     return NULL;
@@ -143,44 +179,39 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status)
 
 int64_t gb_unpack_read(gb_unpack *unpack, void *bytes, size_t size, gb_status *status)
 {
-#if GABBRO_ZSTD
-    if (!unpack->file)
-        return read_zstd(unpack, bytes, size, status);
-#endif
-    errno = 0;
-    if (gb_fault(GB_FAULT_FILE)) {
-        gb_fail(status, GB_DATA, unpack->path, "check the disk", "cannot read: %s", strerror(EIO));
+    gb_unpack *u = unpack;
+    if (u->kind == UNKNOWN && !find_kind(u, status))
         return -1;
+    for (size_t got, before; size > 0;) {
+        before = u->first;
+        if (!take(u, bytes, size, &got, status))
+            return -1;
+        if (got)
+            return (int64_t)got;
+        if (u->ended && u->inside) {
+            gb_fail(status, GB_DATA, u->path, again, "the file is cut off inside its %s data",
+                    u->kind == GZIP ? "gzip" : "zstd");
+            return -1;
+        }
+        if (u->ended)
+            return 0;
+        if (u->first == before && !fill(u, status))
+            return -1;
     }
-    int got = gzread(unpack->file, bytes, (unsigned)(size < 1u << 30 ? size : 1u << 30));
-    int code = Z_OK;
-    gzerror(unpack->file, &code);
-    if (code == Z_MEM_ERROR)
-        gb_fail_memory(status, "reading a gzip file");
-    else if (code == Z_BUF_ERROR)
-        gb_fail(status, GB_DATA, unpack->path, again, "the file is cut off inside its gzip data");
-    else if (code == Z_ERRNO)
-        gb_fail(status, GB_DATA, unpack->path, "check the disk", "cannot read: %s",
-                strerror(errno));
-    else if (got < 0 || code < 0)
-        gb_fail(status, GB_DATA, unpack->path, again, "the file's gzip data are damaged");
-    else
-        return got;
-    return -1;
+    return 0;
 }
 
 void gb_unpack_close(gb_unpack *unpack)
 {
     if (!unpack)
         return;
-    if (unpack->file)
-        gzclose(unpack->file);
+    if (unpack->ready)
+        inflateEnd(&unpack->gzip);
 #if GABBRO_ZSTD
-    ZSTD_freeDStream(unpack->stream);
-    if (unpack->fd >= 0)
-        close(unpack->fd);
-    free(unpack->packed);
+    ZSTD_freeDStream(unpack->zstd);
 #endif
+    close(unpack->fd);
+    free(unpack->read);
     free(unpack->path);
     free(unpack);
 }

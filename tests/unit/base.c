@@ -295,6 +295,50 @@ Test(lines, a_byte_order_mark_is_no_text)
     expect_lines(in_folder("part"), (const char *const[]){"\xef\xbb"}, (const size_t[]){2}, 1);
 }
 
+/* Else a question at a terminal would have no answer before the last one. */
+Test(lines, of_a_pipe_are_there_as_they_come)
+{
+    int ends[2];
+    char *line = NULL;
+    size_t length = 0;
+    gb_status status = {0};
+    alarm(20); /* who waits for more gets none */
+    cr_assert(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
+    gb_lines *lines = gb_lines_open("-", &status);
+    cr_assert_not_null(lines, "%s", status.what);
+    cr_assert_eq(write(ends[1], "(one\n", 5), 5);
+    cr_assert_eq(gb_lines_next(lines, &line, &length, &status), 1, "%s", status.what);
+    cr_expect_str_eq(line, "(one");
+    cr_assert_eq(write(ends[1], "two", 3), 3);
+    close(ends[1]);
+    cr_assert_eq(gb_lines_next(lines, &line, &length, &status), 1, "%s", status.what);
+    cr_expect_str_eq(line, "two");
+    cr_expect_eq(gb_lines_next(lines, &line, &length, &status), 0);
+    gb_lines_close(lines);
+}
+
+/* Several members one behind another, as of files that were joined, and zeros behind them. */
+Test(lines, members_of_gzip_follow_each_other)
+{
+    static const char *const want[] = {"one", "two"};
+    static const size_t lengths[] = {3, 3};
+    size_t first, second;
+    write_gzip(in_folder("first"), "one\n", 4, 0);
+    write_gzip(in_folder("second"), "two\n", 4, 0);
+    char *a = gb_read_file(in_folder("first"), &first, NULL);
+    char *b = gb_read_file(in_folder("second"), &second, NULL);
+    char *both = gb_alloc(first + second + 4, 1, NULL);
+    memcpy(both, a, first);
+    memcpy(both + first, b, second);
+    cr_assert(gb_write_file(in_folder("joined"), both, first + second, NULL));
+    expect_lines(in_folder("joined"), want, lengths, 2);
+    cr_assert(gb_write_file(in_folder("joined"), both, first + second + 4, NULL));
+    expect_lines(in_folder("joined"), want, lengths, 2);
+    free(both);
+    free(b);
+    free(a);
+}
+
 Test(lines, very_long_lines_work)
 {
     const size_t size = 3000000;
