@@ -82,8 +82,8 @@ typedef enum gabbro_kind {
 } gabbro_kind;
 
 /* Opens a model: a folder as Hugging Face's tools write it, an artifact of the store, or the name
- * of a model in Hugging Face's cache. params may be NULL. GABBRO_USAGE if there is none of that
- * name, GABBRO_DATA if it is damaged or of an architecture that is not computed. */
+ * of a model in Hugging Face's cache. params may be NULL. GABBRO_DATA if there is none of that
+ * name, or it is damaged or of an architecture that is not computed. */
 GABBRO_API gabbro_model *gabbro_model_open(const char *name, const gabbro_model_params *params,
                                            gabbro_status *status);
 GABBRO_API void gabbro_model_close(gabbro_model *model);

@@ -40,7 +40,7 @@ void gb_language_input_close(gb_language_input *model); /* also of zeros */
 /* Finds the model that somebody names: a folder, an artifact of the user's store (by any unique
  * beginning of its name or key), or the name of a model in Hugging Face's cache, with or without
  * its owner (without: sentence-transformers too). Returns the path of a folder; caller frees. NULL
- * and GB_USAGE if there is none. */
+ * and GB_DATA if there is none. */
 char *gb_find_model(const gb_config *config, const char *name, gb_status *status);
 /* The same of a collection: a path (of anything; it must exist), or an artifact of the store. */
 char *gb_find_collection(const gb_config *config, const char *name, gb_status *status);

@@ -64,7 +64,7 @@ static char *find_in_hub(const gb_config *config, const char *name, gb_status *s
     if (hub && !found && !strchr(name, '/'))
         found = hub_snapshot(hub, "sentence-transformers", name, status);
     if (hub && !found && (!status || status->code == GB_OK))
-        gb_fail(status, GB_USAGE, name,
+        gb_fail(status, GB_DATA, name,
                 "give a folder, an artifact, or a model that was downloaded before, by the name "
                 "that it has on Hugging Face",
                 "no folder and no artifact of that name, and no such model in %s", hub);
@@ -92,7 +92,7 @@ char *gb_find_collection(const gb_config *config, const char *name, gb_status *s
         return gb_strdup(name, status);
     char *found = find_in_store(config, name);
     if (!found)
-        gb_fail(status, GB_USAGE, name, "give a folder or file to import, or an artifact",
+        gb_fail(status, GB_DATA, name, "give a folder or file to import, or an artifact",
                 "no such collection");
     return found;
 }
@@ -103,7 +103,7 @@ char *gb_find_folder(const gb_config *config, const char *name, gb_status *statu
         return gb_strdup(name, status);
     char *found = find_in_store(config, name);
     if (!found)
-        gb_fail(status, GB_USAGE, name, "gabbro store list names artifacts",
+        gb_fail(status, GB_DATA, name, "gabbro store list names artifacts",
                 "no folder and no artifact of that name");
     return found;
 }
@@ -116,7 +116,7 @@ static char *refuse_file(const char *name, gb_status *status)
     bool gguf = file && fread(magic, 1, 4, file) == 4 && !memcmp(magic, "GGUF", 4);
     if (file)
         fclose(file);
-    gb_fail(status, GB_USAGE, name,
+    gb_fail(status, GB_DATA, name,
             "give a folder with config.json, model.safetensors and a tokenizer, as Hugging Face's "
             "tools write it",
             "%s, which is not read as a model", gguf ? "a GGUF file" : "a file");
@@ -133,5 +133,5 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
     if (gb_file_exists(name))
         return refuse_file(name, status);
     return is_hub_name(name) ? find_in_hub(config, name, status)
-                             : (gb_fail(status, GB_USAGE, name, NULL, "no such folder"), NULL);
+                             : (gb_fail(status, GB_DATA, name, NULL, "no such folder"), NULL);
 }

@@ -33,7 +33,7 @@ expect "prompts are said to be left out" grep -q "prompts are not in the file.*q
 refused 3 "a cased tokenizer" 'cased' convert-model cased --to x.gguf
 refused 3 "an encoder of another kind" 'is not written as GGUF' convert-model "$golden/encoders/roberta" --to x.gguf
 refused 3 "a cross-encoder" 'cross-encoder' convert-model "$golden/cross" --to x.gguf
-refused 2 "a GGUF file as a model" "whole.gguf: a GGUF file, which is not read" embed whole.gguf
-refused 2 "no model" 'nothing: no folder and no artifact' convert-model nothing --to x.gguf
+refused 3 "a GGUF file as a model" "whole.gguf: a GGUF file, which is not read" embed whole.gguf
+refused 3 "no model" 'nothing: no folder and no artifact' convert-model nothing --to x.gguf
 expect "nothing is left of what was refused" [ ! -e x.gguf ]
 checks_end

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     if (argc != 5)
         return 2;
     printf("version: %s\n", gabbro_version());
-    refused(gabbro_model_open("nothing", NULL, &status), GABBRO_USAGE, "no folder");
+    refused(gabbro_model_open("nothing", NULL, &status), GABBRO_DATA, "no folder");
     refused(gabbro_index_open("nothing", NULL, &status), GABBRO_DATA, "No such file");
     gabbro_model *model = gabbro_model_open(argv[1], NULL, &status);
     must(model != NULL, "open");

@@ -98,7 +98,7 @@ refused("a pickle that would run code", pickle.UnpicklingError, pickled.read, "c
 expect("it did not", not os.path.exists("ran"))
 
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
-expect("with a stable code", error.code == 2)
+expect("with a stable code", error.code == 3)
 refused("a text that is none", TypeError, encoder.encode, [1])
 refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
 refused("a row that is not there", IndexError, index.id, 99)
