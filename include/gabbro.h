@@ -93,6 +93,9 @@ GABBRO_API uint32_t gabbro_model_width(const gabbro_model *model);   /* floats o
 /* Tokens of a text, or of a cross-encoder's pair, at most, special ones included; longer ones are
  * cut. */
 GABBRO_API uint32_t gabbro_model_max_tokens(const gabbro_model *model);
+/* How a vector is made of the states of a text's tokens: "cls", "mean" or "last"; NULL: it is a
+ * cross-encoder. */
+GABBRO_API const char *gabbro_model_pooling(const gabbro_model *model);
 
 /* Makes vectors [count, width] of `count` texts. The bits of a vector do not depend on the other
  * texts. GABBRO_USAGE for a text that is no UTF-8. */

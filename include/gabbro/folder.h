@@ -272,6 +272,8 @@ typedef enum gb_pooling {
 } gb_pooling;
 /* The pooling of the word cls, mean or last; NULL: unstated. */
 gb_pooling gb_pooling_named(const char *word);
+/* The other way round; NULL for unstated and for terms. */
+const char *gb_pooling_word(gb_pooling pooling);
 
 /* What the sentence-transformers files of a folder say: those of a SentenceTransformer, or of a
  * SparseEncoder, whose pooling is GB_POOLING_TERMS. */

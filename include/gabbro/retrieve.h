@@ -185,6 +185,7 @@ bool gb_text_encoder_run(gb_text_encoder *encoder, gb_text_kind kind, const char
 
 const char *gb_text_encoder_device_name(const gb_text_encoder *encoder); /* as asked for */
 uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *encoder); /* of a text, all included */
+gb_pooling gb_text_encoder_pooling(const gb_text_encoder *encoder);  /* as asked for, else stated */
 /* Counts the tokens that such texts become before they are cut: tokens [count]. */
 bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status);

@@ -98,6 +98,11 @@ class Encoder(lib.Owned):
         """Tokens of a text at most; longer texts are cut."""
         return lib.library.gabbro_model_max_tokens(self.handle)
 
+    @property
+    def pooling(self):
+        """How a vector is made of the states of a text's tokens: "cls", "mean" or "last"."""
+        return lib.library.gabbro_model_pooling(self.handle).decode()
+
     def encode_texts(self, texts, kind="plain"):
         """Vectors [texts, width], float32, of a list of texts. kind: "query" and "passage" put the
         model's prompts before them, "plain" nothing."""

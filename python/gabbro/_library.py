@@ -42,6 +42,7 @@ _FUNCTIONS = {
     "gabbro_model_path": (c_char_p, [c_void_p]),
     "gabbro_model_width": (c_uint32, [c_void_p]),
     "gabbro_model_max_tokens": (c_uint32, [c_void_p]),
+    "gabbro_model_pooling": (c_char_p, [c_void_p]),
     "gabbro_encode": (c_bool, [c_void_p, c_int, Texts, c_size_t, c_void_p, POINTER(Status)]),
     "gabbro_count_tokens": (c_bool, [c_void_p, c_int, Texts, c_size_t, c_void_p, POINTER(Status)]),
     "gabbro_count_pair_tokens": (c_bool, [c_void_p, Texts, Texts, c_size_t, c_void_p, POINTER(Status)]),

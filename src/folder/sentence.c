@@ -304,6 +304,14 @@ gb_pooling gb_pooling_named(const char *word)
                                        : GB_POOLING_CLS;
 }
 
+const char *gb_pooling_word(gb_pooling pooling)
+{
+    return pooling == GB_POOLING_CLS    ? "cls"
+           : pooling == GB_POOLING_MEAN ? "mean"
+           : pooling == GB_POOLING_LAST ? "last"
+                                        : NULL;
+}
+
 /* settings->max_length is the number of positions. */
 static bool read_sentence(const source *from, gb_sentence_settings *settings, gb_status *status)
 {

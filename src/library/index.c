@@ -83,10 +83,6 @@ gabbro_index *gabbro_index_open(const char *folder, const gabbro_index_params *p
 static bool make(gabbro_index *x, const gabbro_model *model, const char *collection,
                  const char *store, gb_status *status)
 {
-    static const char *const words[] = {[GB_POOLING_UNSTATED] = NULL,
-                                        [GB_POOLING_CLS] = "cls",
-                                        [GB_POOLING_MEAN] = "mean",
-                                        [GB_POOLING_LAST] = "last"};
     if (!library_has_vectors(model, status))
         return false;
     gb_index_params what = {.model = model->path, .dims = model->dims};
@@ -95,7 +91,7 @@ static bool make(gabbro_index *x, const gabbro_model *model, const char *collect
     const gb_making how = {.config = x->used,
                            .store = store,
                            .device = gb_text_encoder_device_name(model->encoder),
-                           .pooling = words[model->pooling]};
+                           .pooling = gb_pooling_word(model->pooling)};
     char *found = gb_find_collection(x->used, collection, status), *folder = NULL;
     what.collection = found;
     params.tables = tables;

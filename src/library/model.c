@@ -103,6 +103,11 @@ uint32_t gabbro_model_width(const gabbro_model *m)
     return m->encoder ? gb_text_encoder_width(m->encoder) : 0;
 }
 
+const char *gabbro_model_pooling(const gabbro_model *m)
+{
+    return m->encoder ? gb_pooling_word(gb_text_encoder_pooling(m->encoder)) : NULL;
+}
+
 uint32_t gabbro_model_max_tokens(const gabbro_model *m)
 {
     return m->encoder ? gb_text_encoder_max_tokens(m->encoder)

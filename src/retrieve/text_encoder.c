@@ -304,6 +304,11 @@ uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *e)
     return e->sentence.max_length;
 }
 
+gb_pooling gb_text_encoder_pooling(const gb_text_encoder *e)
+{
+    return e->sentence.pooling;
+}
+
 bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status)
 {

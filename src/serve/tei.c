@@ -105,7 +105,10 @@ bool serve_tei_rerank_read(serve_job *job, const serve_site *site)
 
 void serve_tei_info(serve_job *job, const serve_site *site)
 {
-    json_t *kind = site->width ? json_pack("{s:{s:s}}", "embedding", "pooling", "of the folder")
+    const char *pooling = gabbro_model_pooling(site->model);
+    if (pooling && strcmp(pooling, "last") == 0)
+        pooling = "last_token"; /* its word there */
+    json_t *kind = site->width ? json_pack("{s:{s:s}}", "embedding", "pooling", pooling)
                                : json_pack("{s:{s:{s:s}, s:{s:i}}}", "reranker", "id2label", "0",
                                            "LABEL_0", "label2id", "LABEL_0", 0);
     serve_answer(job, json_pack("{s:s, s:s, s:o, s:i, s:i, s:i, s:s}", "model_id", site->name,

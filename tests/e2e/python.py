@@ -38,6 +38,7 @@ found = encoder.encode(texts, "query")
 expect("vectors are those of gabbro embed, to the bit", numpy.array_equal(found, expected))
 expect("of one text, too", numpy.array_equal(encoder.encode(texts[0], prompt_name="query"), expected[0]))
 expect("no texts give no vectors", encoder.encode([]).shape == (0, encoder.width))
+expect("a model says its pooling", encoder.pooling == "cls")
 expect("pairs are scored", numpy.allclose(
     encoder.score([(texts[0], texts[1])]), found[0] @ encoder.encode(texts[1], "passage"), atol=1e-5))
 same = []

@@ -89,6 +89,7 @@ expect "or as many numbers as are wanted, of length 1" [ "$(grep -o '\[[-0-9.e,]
 ask /embed -d '{"inputs": "moss", "normalize": false}'
 expect "text-embeddings-inference's API gives the same" [ "$(cat got)" = "[$(sed -n '2s/.*"vector":\(.*\)}/\1/p' lines)]" ]
 answers "an answer on the model" 200 '"model_id":"org/stones"' /info
+expect "with its pooling in a word that clients of that API know" grep -q '"embedding":{"pooling":"cls"}' got
 answers "the models" 200 '"id":"org/stones"' /v1/models
 ask /search -d '{"query": "rain stone", "k": 3}'
 expect "passages are those of gabbro ask" [ "$(cat got)" = "{$(echo "$asked" | sed 's/.*\("passages".*\)/\1/')" ]
