@@ -534,6 +534,6 @@ Test(store, room_on_the_disk)
     cr_expect(gb_store_room(".", 1, "bytes", &status), "%s", status.what);
     cr_expect_not(gb_store_room(".", UINT64_C(1) << 60, "all the vectors", &status));
     cr_expect_eq(status.code, GB_DATA);
-    cr_expect_not_null(strstr(status.what, "all the vectors take 1099511627776.0 MiB, and"));
+    cr_expect_not_null(strstr(status.what, "all the vectors take 1099511627776.00 MiB, and"));
     cr_expect(gb_store_room("nowhere", UINT64_C(1) << 60, "bytes", NULL)); /* it is not known */
 }
