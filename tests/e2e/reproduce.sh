@@ -231,7 +231,9 @@ for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'tab
     'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
     # shellcheck disable=SC2086 # words
     run $wrong
-    expect "wrong: $wrong" [ "$status" = 2 ]
+    code=2
+    [ "$wrong" != 'table1 --init nowhere' ] || code=3 # what is missing, not what is asked for
+    expect "wrong: $wrong" [ "$status" = $code ]
     expect "one line says why: $wrong" [ "$(wc -l <"$work/stderr")" = 1 ]
     expect "nothing ran: $wrong" [ ! -s "$work/log" ]
 done
