@@ -104,8 +104,8 @@ refused() # CODE TEXT ARGUMENTS...
 refused 2 "collection must be given"
 refused 2 "did you mean finetune_epochs" --settings own.settings --set finetune_epoch=2
 refused 2 "give a model" --settings own.settings --set mlm_steps=0
-refused 2 "nowhere" --settings own.settings --set collection=nowhere
-refused 2 "nowhere" --settings own.settings --set model=nowhere
+refused 3 "nowhere" --settings own.settings --set collection=nowhere
+refused 3 "nowhere" --settings own.settings --set model=nowhere
 refused 3 "encoders that are read are bert, " --settings own.settings --set "model=$roberta/../../llama"
 echo 'epochs 3' >bad.settings
 refused 3 "bad.settings:1" --settings bad.settings
