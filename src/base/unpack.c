@@ -27,7 +27,6 @@ struct gb_unpack {
     enum { UNKNOWN, PLAIN, GZIP, ZSTD } kind;
     bool inside;   /* a member of gzip or a frame of zstd */
     z_stream gzip; /* GZIP: its state */
-    bool ready;    /* that state is there */
 #if GABBRO_ZSTD
     ZSTD_DStream *zstd; /* ZSTD: its state */
 #endif
@@ -64,9 +63,9 @@ static bool find_kind(gb_unpack *u, gb_status *status)
     u->kind = PLAIN;
     if (u->end >= sizeof gzip_magic && begins(u, gzip_magic, sizeof gzip_magic)) {
         u->kind = GZIP;
-        u->ready = !gb_fault(GB_FAULT_MEMORY) && inflateInit2(&u->gzip, 16 + MAX_WBITS) == Z_OK;
         u->inside = true;
-        return u->ready || gb_fail_memory(status, "opening a file");
+        return (!gb_fault(GB_FAULT_MEMORY) && inflateInit2(&u->gzip, 16 + MAX_WBITS) == Z_OK) ||
+               gb_fail_memory(status, "opening a file");
     }
     if (u->end < sizeof zstd_magic || !begins(u, zstd_magic, sizeof zstd_magic))
         return true;
@@ -177,9 +176,8 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status)
     return NULL;
 }
 
-int64_t gb_unpack_read(gb_unpack *unpack, void *bytes, size_t size, gb_status *status)
+int64_t gb_unpack_read(gb_unpack *u, void *bytes, size_t size, gb_status *status)
 {
-    gb_unpack *u = unpack;
     if (u->kind == UNKNOWN && !find_kind(u, status))
         return -1;
     for (size_t got, before; size > 0;) {
@@ -205,8 +203,7 @@ void gb_unpack_close(gb_unpack *unpack)
 {
     if (!unpack)
         return;
-    if (unpack->ready)
-        inflateEnd(&unpack->gzip);
+    inflateEnd(&unpack->gzip); /* nothing where it was not begun */
 #if GABBRO_ZSTD
     ZSTD_freeDStream(unpack->zstd);
 #endif
