@@ -60,7 +60,7 @@ static void print_filled(const char *text, size_t length, size_t most)
     bool cut = false;
     for (size_t at = 0; at < length && !cut;) {
         size_t end;
-        while (at < length && strchr(" \t\r\n", text[at]))
+        while (at < length && memchr(" \t\r\n", text[at], 4))
             at++;
         for (end = at; end < length && !strchr(" \t\r\n", text[end]);)
             end++;
