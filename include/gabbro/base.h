@@ -339,6 +339,9 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like 
  * and named in the hint. If only the former folder cannot be removed, that is a warning. */
 bool gb_replace_folder(const char *draft, const char *path, gb_status *status);
 
+/* What parts the words of a line, such as those of a run; ids have none of it. */
+#define GB_BLANKS " \t\r\n\v\f"
+
 /* Bytes of a plain, gzip or zstd file, told apart by content (zstd where the program was built with
  * libzstd). */
 typedef struct gb_unpack gb_unpack;

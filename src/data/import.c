@@ -12,7 +12,7 @@ static bool check_id(const gb_lines *lines, const char *id, const char *kind, gb
 {
     if (!*id)
         return gb_lines_fail(lines, status, "give every line an id", "empty %s id", kind);
-    if (strpbrk(id, " \t\r\n\v\f")) /* the lines of a run are parted there */
+    if (strpbrk(id, GB_BLANKS))
         return gb_lines_fail(lines, status, "rename it", "%s id with a blank, tab or line end",
                              kind);
     return true;

@@ -27,7 +27,7 @@ static bool deliver(const sink *to, const char *id, const char *title, const cha
 {
     gb_status own = {0};
     char where[300];
-    if (!*id || strpbrk(id, " \t\r\n\v\f")) /* the lines of a run are parted there */
+    if (!*id || strpbrk(id, GB_BLANKS))
         return gb_lines_fail(to->lines, status, "give it an id without blanks",
                              "the id \"%.80s\" is empty or has a blank", id);
     if (to->each(to->ctx, id, title, text, &own))

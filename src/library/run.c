@@ -72,7 +72,7 @@ gabbro_run *gabbro_run_read(const char *path, gabbro_status *status)
 /* Lines of a run are divided by blanks. */
 static bool is_id(const char *id)
 {
-    return id && *id && !id[strcspn(id, " \t\r\n\v\f")] && gb_utf8_valid(id, strlen(id));
+    return id && *id && !id[strcspn(id, GB_BLANKS)] && gb_utf8_valid(id, strlen(id));
 }
 
 static bool fill(gabbro_run *r, const char *const *passages, const double *scores, size_t count,

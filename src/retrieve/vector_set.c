@@ -109,7 +109,7 @@ static char *file_of(const char *folder, const char *own, const char *faiss, gb_
 bool retrieve_check_id(const char *folder, const char *id, gb_status *status)
 {
     size_t end = strcspn(id, "\r\n");
-    return strcspn(id, " \t\r\n\v\f") == end ||
+    return strcspn(id, GB_BLANKS) == end ||
            gb_fail(status, GB_DATA, folder, "rename it: the lines of a run are parted at blanks",
                    "the id \"%.*s\" has a blank", end < 80 ? (int)end : 80, id);
 }
