@@ -63,6 +63,10 @@ fi
 
 # ---- built ----
 
+# Meson tries Wine as it configures.
+WINEPREFIX=$windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe,winedbg.exe=d'
+XDG_CONFIG_HOME=$windows/wine # Wine makes folders there
+export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 printf "[constants]\nroot = '%s'\n" "$libraries" >root.ini
 [ -f "$windows/build.ninja" ] || meson setup --cross-file root.ini --cross-file "$here/../../cross/windows.ini" "$windows" \
     "$here/../.." --buildtype=release -Dwerror=false -Dmpi=disabled -Dserve=disabled -Dsentencepiece=disabled >said 2>&1
@@ -75,9 +79,7 @@ expect 'it is built' [ $? = 0 ] || tail said
 
 # ---- run ----
 
-made_by=$gabbro WINEPREFIX=$windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe,winedbg.exe=d'
-XDG_CONFIG_HOME=$windows/wine # Wine makes folders there
-export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+made_by=$gabbro
 trap 'wineserver -k; cd / && rm -rf "$work"' EXIT
 printf '#!/bin/sh\nLC_ALL=C.UTF-8 exec wine "%s" "$@"\n' "$windows/src/cli/gabbro.exe" >by-wine && chmod +x by-wine
 mkdir 'a päth with blanks' && cd 'a päth with blanks' || exit 1
