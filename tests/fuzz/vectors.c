@@ -1,9 +1,8 @@
 /* Folders of vectors: vectors.npy (whose length the first two bytes say), ids.txt, and vectors.json
- * where gabbro made them. The readers stand here without the device that searches. */
+ * where gabbro made them. */
 #include "fuzz.h"
 
-#include "../../src/retrieve/vector_set.c"
-#include "../../src/rows/npy.c"
+#include <gabbro/retrieve.h>
 
 static const char *const names[] = {"ids.txt", "vectors.json", NULL};
 
@@ -19,19 +18,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(folder, sizeof folder, "%s",
              fuzz_parts("vectors", names, data + 2 + length, size - 2 - length));
     fuzz_file("vectors/vectors.npy", data + 2, length);
-    bool ok = gb_vector_set_open(&set, &(const char *){folder}, 1, &status);
+    bool opened = gb_vector_set_open(&set, &(const char *){folder}, 1, &status), ok = opened;
     fuzz_check(ok, &status);
     volatile float sum = 0; /* every number is looked at */
     for (uint32_t row = 0; ok && row < set.vectors.rows; row++) {
         size_t bytes;
         const char *id = gb_vector_set_id(&set, row, &bytes);
         const float *values = set.vectors.read(set.vectors.context, row, 1, &status);
-        fuzz_check(values != NULL, &status);
-        for (uint32_t i = 0; values && i < set.vectors.width; i++)
+        ok = values != NULL;
+        fuzz_check(ok, &status);
+        for (uint32_t i = 0; ok && i < set.vectors.width; i++)
             sum = sum + values[i];
         sum = sum + (bytes ? (float)id[bytes - 1] : 0);
     }
-    if (ok)
+    if (opened)
         gb_vector_set_close(&set);
     return 0;
 }
