@@ -234,10 +234,13 @@ function teacher_scores(encoder, of)
 end
 
 -- The first retriever learns from BM25's negatives, the second from the mistakes of the first. Both
--- start from the encoder.
-function retrievers(encoder)
-  local first = finetune(encoder)
-  return first, finetune(encoder, mine(first), here.set.bm25)
+-- start from the encoder. name: the system, if it may have epochs and a rate of its own.
+function retrievers(encoder, name)
+  local function train(...)
+    return name and finetune_own(name, {}, encoder, ...) or finetune(encoder, ...)
+  end
+  local first = train(here.set.bm25)
+  return first, train(mine(first), here.set.bm25)
 end
 
 -- The same, but the second continues from the first, with mined negatives alone.

@@ -6,7 +6,7 @@ use "main"
 bm25_negatives()
 
 local function second_row(name, encoder)
-  local _, second = retrievers(encoder)
+  local _, second = retrievers(encoder, name)
   row(name .. "-r2", second, encoder)
 end
 
