@@ -14,6 +14,12 @@ const char *gabbro_version(void)
     return "0";
 }
 
+const char *gabbro_model_pooling(const gabbro_model *model)
+{
+    (void)model;
+    return "mean";
+}
+
 json_t *gb_library_passage(const gabbro_index *index, gabbro_hit hit)
 {
     (void)index;
