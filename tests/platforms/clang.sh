@@ -1,6 +1,6 @@
 #!/bin/sh
 # Built by clang, which evaluates in another order than GCC what C leaves open (arguments of a call, for one): its
-# warnings are errors, and what unit tests know by its bits, such as the world, comes out the same.
+# warnings are errors, and what tests know by its bits, such as the world, comes out the same.
 #   clang.sh SOURCES
 set -u
 . "$(dirname -- "$0")/../checks.sh"
@@ -17,8 +17,8 @@ trap 'exit 1' INT TERM
 cd "$work" || exit 1
 CC=clang CXX=clang++ meson setup build "$sources" --buildtype=release -Dwerror=true >said 2>&1 && ninja -C build >>said 2>&1
 expect 'it is built without a warning' [ $? = 0 ] || tail said
-meson test -C build --no-rebuild --no-suite full --suite unit --suite parity --timeout-multiplier 3 >said 2>&1
+meson test -C build --no-rebuild --no-suite full --suite unit --suite tape --suite parity --timeout-multiplier 3 >said 2>&1
 awk -f "$tests/count.awk" build/meson-logs/testlog.txt >counts
 sed '$d' counts
-expect "tests of suites unit and parity: $(tail -n 1 counts)" grep -q '^[1-9][0-9]* passed, 0 failed' counts
+expect "tests of suites unit, tape and parity: $(tail -n 1 counts)" grep -q '^[1-9][0-9]* passed, 0 failed' counts
 checks_end

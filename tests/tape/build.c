@@ -42,8 +42,8 @@ Test(build, dump)
     gb_tensor x = gb_tape_input(tape, "x", GB_F32, 4, 5);
     gb_tensor labels = gb_tape_input(tape, "labels", GB_U32, 4, 1);
     gb_tensor weights = gb_tape_input(tape, "weights", GB_F32, 4, 1);
-    gb_tensor h =
-        gb_linear(tape, x, gb_tape_param(tape, 1), gb_tape_param(tape, 0), true, GB_NO_TENSOR);
+    gb_tensor b = gb_tape_param(tape, 0), w1 = gb_tape_param(tape, 1);
+    gb_tensor h = gb_linear(tape, x, w1, b, true, GB_NO_TENSOR);
     gb_tensor logits =
         gb_linear(tape, h, gb_tape_param(tape, 2), GB_NO_TENSOR, false, GB_NO_TENSOR);
     gb_tensor loss = gb_softmax_loss(tape, logits, labels, weights, GB_NO_TENSOR);
