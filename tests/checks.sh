@@ -24,6 +24,7 @@ skipped() # WHAT AND WHY
     printf 'skipped - %s\n' "$1"
 }
 
+# Status: of the command, so that "|| tail FILE" may follow. A second condition behind && would be no part of the check.
 expect() # WHAT COMMAND...
 {
     expected=$1
@@ -32,6 +33,7 @@ expect() # WHAT COMMAND...
         good "$expected"
     else
         bad "$expected"
+        return 1
     fi
 }
 

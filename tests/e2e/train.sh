@@ -54,7 +54,8 @@ expect "unless those that are queries are to be" [ "$(grep -c -e --drop-identica
 "$gabbro" train --settings own.settings --out first >out 2>err || bad "train" err
 expect "four columns of the test for BM25 and two rounds" [ "$(cut -f 1 first/results.tsv | tr '\n' ' ')" = "row bm25 round 1 round 2 " ]
 expect "the table is printed: $(grep '^round 2' out)" grep -q '^round 2  *[0-9.]* ' out
-expect "the model is the last round's" [ -s first/model/model.safetensors ] && [ -s first/model/modules.json ]
+expect "the model is the last round's" [ -s first/model/model.safetensors ]
+expect "and says how it pools" [ -s first/model/modules.json ]
 for round in 1 2; do
     expect "round $round: losses of every step, a look at every second, a drawing" \
         [ "$(wc -l <first/losses.$round.tsv)-$(grep -c . first/development.$round.tsv)-$(grep -c '<svg' first/curves.$round.svg)" \

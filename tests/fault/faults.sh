@@ -279,7 +279,8 @@ unasked=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" 
 with=$(gabbro encode --model asks --collection "$collection" --tokens "$asked" 2>with.said)
 without=$(gabbro encode --model asks --collection "$collection" --tokens "$unasked" 2>without.said)
 plain=$(gabbro encode --model "$encoder" $data)
-expect "with its prompts a model encodes, and says nothing" [ -s "$with/vectors.npy" ] && [ ! -s with.said ]
+expect "with its prompts a model encodes" [ -s "$with/vectors.npy" ]
+expect "and says nothing" [ ! -s with.said ]
 expect "prompts change the vectors" [ "$(cmp -s "$with/vectors.npy" "$plain/vectors.npy" || echo other)" = other ]
 expect "without them on purpose nothing is put before a text" cmp "$without/vectors.npy" "$plain/vectors.npy"
 expect "and it is said" [ "$(grep -c 'the model wants "passage: " before a passage; the tokens have ""' without.said)" = 1 ]
@@ -292,7 +293,8 @@ said=$(gabbro encode --model silent $data 2>&1 >stdout | grep -c '^gabbro: warni
 expect "a folder that says nothing of pooling is named" [ "$said" = 1 ]
 expect "and taken for one of [CLS]" cmp "$(cat stdout)/vectors.npy" "$plain/vectors.npy"
 mean=$(gabbro encode --model silent --pooling mean $data 2>said)
-expect "--pooling decides" [ ! -s said ] && ! cmp -s "$mean/vectors.npy" "$plain/vectors.npy"
+expect "--pooling decides" [ "$(cmp -s "$mean/vectors.npy" "$plain/vectors.npy" || echo other)" = other ]
+expect "and then nothing is said" [ ! -s said ]
 fault 2 "an unknown pooling" '"max" is none of: cls, mean' gabbro encode --model silent --pooling max $data
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"

@@ -29,8 +29,10 @@ small_beir 60 beir
 texts_of "$made_by" here >right
 export QEMU_LD_PREFIX VK_DRIVER_FILES VK_LAYER_PATH QEMU_CPU
 
-printf "[constants]\nroot = '%s'\n" "$QEMU_LD_PREFIX" >root.ini
-[ -f "$arm/build.ninja" ] || meson setup --cross-file root.ini --cross-file "$here/../../cross/arm64.ini" "$arm" \
+# Kept, because Meson reads it again when its own files have changed.
+mkdir -p "$arm"
+printf "[constants]\nroot = '%s'\n" "$QEMU_LD_PREFIX" >"$arm/root.ini"
+[ -f "$arm/build.ninja" ] || meson setup --cross-file "$arm/root.ini" --cross-file "$here/../../cross/arm64.ini" "$arm" \
     "$here/../.." --buildtype=release -Dwerror=false -Dmpi=disabled -Dtests=enabled >said 2>&1
 ninja -C "$arm" >said 2>&1
 expect 'it is built' [ $? = 0 ] || tail said

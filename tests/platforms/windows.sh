@@ -67,8 +67,10 @@ fi
 WINEPREFIX=$windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe,winedbg.exe=d'
 XDG_CONFIG_HOME=$windows/wine # Wine makes folders there
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
-printf "[constants]\nroot = '%s'\n" "$libraries" >root.ini
-[ -f "$windows/build.ninja" ] || meson setup --cross-file root.ini --cross-file "$here/../../cross/windows.ini" "$windows" \
+# Kept, because Meson reads it again when its own files have changed.
+mkdir -p "$windows"
+printf "[constants]\nroot = '%s'\n" "$libraries" >"$windows/root.ini"
+[ -f "$windows/build.ninja" ] || meson setup --cross-file "$windows/root.ini" --cross-file "$here/../../cross/windows.ini" "$windows" \
     "$here/../.." --buildtype=release -Dwerror=false -Dmpi=disabled -Dserve=disabled -Dsentencepiece=disabled >said 2>&1
 programs='unit/test_os unit/test_check unit/test_folder unit/test_formats unit/test_json unit/test_masking unit/test_plot
     unit/test_row_file unit/test_selftest unit/test_tokenizer unit/test_world op/test_adamw op/test_attention op/test_ops op/test_topk
