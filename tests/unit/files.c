@@ -61,6 +61,16 @@ static void expect_lines(const char *path, const char *const *want, const size_t
     gb_lines_close(lines);
 }
 
+/* Of bytes as they are, and packed. */
+static void expect_lines_of(const char *bytes, size_t length, const char *const *want,
+                            const size_t *lengths, size_t count)
+{
+    cr_assert(gb_write_file(in_folder("plain"), bytes, length, NULL));
+    expect_lines(in_folder("plain"), want, lengths, count);
+    write_gzip(in_folder("packed"), bytes, length, 0);
+    expect_lines(in_folder("packed"), want, lengths, count);
+}
+
 TestSuite(lines, .init = make_folder, .fini = drop_folder);
 TestSuite(files, .init = make_folder, .fini = drop_folder);
 
@@ -71,10 +81,7 @@ Test(lines, plain_and_gzip_read_alike)
     static const char bytes[] = "one\ntwo\r\n\nwith\0zero\r\r\nlast";
     static const char *const want[] = {"one", "two", "", "with\0zero\r", "last"};
     static const size_t lengths[] = {3, 3, 0, 10, 4};
-    cr_assert(gb_write_file(in_folder("plain"), bytes, sizeof bytes - 1, NULL));
-    expect_lines(in_folder("plain"), want, lengths, 5);
-    write_gzip(in_folder("packed"), bytes, sizeof bytes - 1, 0);
-    expect_lines(in_folder("packed"), want, lengths, 5);
+    expect_lines_of(bytes, sizeof bytes - 1, want, lengths, 5);
     cr_assert(gb_write_file(in_folder("empty"), "", 0, NULL));
     expect_lines(in_folder("empty"), NULL, NULL, 0);
     cr_assert(gb_write_file(in_folder("plain"), "a\n", 2, NULL));
@@ -87,10 +94,7 @@ Test(lines, a_byte_order_mark_is_no_text)
     static const char bytes[] = "\xef\xbb\xbfone\r\n\xef\xbb\xbftwo\n";
     static const char *const want[] = {"one", "\xef\xbb\xbftwo"};
     static const size_t lengths[] = {3, 6};
-    cr_assert(gb_write_file(in_folder("plain"), bytes, sizeof bytes - 1, NULL));
-    expect_lines(in_folder("plain"), want, lengths, 2);
-    write_gzip(in_folder("packed"), bytes, sizeof bytes - 1, 0);
-    expect_lines(in_folder("packed"), want, lengths, 2);
+    expect_lines_of(bytes, sizeof bytes - 1, want, lengths, 2);
     cr_assert(gb_write_file(in_folder("marked"), "\xef\xbb\xbf", 3, NULL));
     expect_lines(in_folder("marked"), NULL, NULL, 0);
     cr_assert(gb_write_file(in_folder("marked"), "\xef\xbb\xbf\n", 4, NULL));
