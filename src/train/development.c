@@ -423,6 +423,16 @@ static void note(const train_dev *d, const train_dev_point *best, uint32_t steps
     json_object_set_new(d->how.maker->facts, "development", facts);
 }
 
+/* A process that was killed may have moved it already. */
+static bool keep(const char *from, const char *to, gb_status *status)
+{
+    if (!gb_dir_exists(from) && gb_dir_exists(to))
+        return true;
+    return gb_os_rename(from, to) == 0 ||
+           gb_fail(status, GB_DATA, from, "remove the unfinished artifact (gabbro store gc)",
+                   "cannot be moved: %s", strerror(errno));
+}
+
 bool train_dev_finish(train_dev *d, uint32_t steps, bool *kept, gb_status *status)
 {
     uint32_t behind;
@@ -437,9 +447,7 @@ bool train_dev_finish(train_dev *d, uint32_t steps, bool *kept, gb_status *statu
         return true;
     char *from = model_at(d, best->step, status),
          *to = from ? gb_maker_file(d->how.maker, "model", status) : NULL;
-    bool ok = from && to && gb_remove_tree(to, status) &&
-              (gb_os_rename(from, to) == 0 || gb_file_exists(to) ||
-               gb_fail(status, GB_DATA, from, NULL, "cannot be moved: %s", strerror(errno)));
+    bool ok = from && to && keep(from, to, status);
     *kept = ok;
     free(from);
     free(to);
