@@ -57,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     gb_log_set_level(GB_LOG_ERROR);
     fuzz_file("checkpoint", (const uint8_t *)bytes, length);
-    bool ok = trainer_checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &scale, &status);
+    bool ok =
+        trainer_checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &scale, &status);
     fuzz_check(ok, &status);
     if (next_step > STEPS)
         abort();

@@ -18,10 +18,12 @@ static inline void fuzz_leave(void)
     gb_remove_tree(fuzz_folder, NULL);
 }
 
+enum { FUZZ_PATH = 192 }; /* bytes that hold every path */
+
 /* Path in the folder, valid until the next call. */
 static inline const char *fuzz_path(const char *name)
 {
-    static char path[192];
+    static char path[FUZZ_PATH];
     if (!fuzz_folder[0]) {
         snprintf(fuzz_folder, sizeof fuzz_folder, "%s/gabbro-fuzz-XXXXXX",
                  access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");

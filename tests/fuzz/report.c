@@ -11,7 +11,7 @@ static const char *const files[] = {"results.jsonl", "recorded/x-t.mini.json", "
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_status status = {0};
-    char tables[96], results[128];
+    char tables[FUZZ_PATH], results[FUZZ_PATH + 16];
     snprintf(tables, sizeof tables, "%s", fuzz_parts("tables", files, data, size));
     snprintf(results, sizeof results, "%s/results.jsonl", tables);
     gb_report_params params = {

@@ -15,7 +15,7 @@ static const char *const files[] = {"table.json", "results.jsonl", NULL};
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_status status = {0};
-    char folder[96], out[96];
+    char folder[FUZZ_PATH], out[FUZZ_PATH];
     snprintf(folder, sizeof folder, "%s", fuzz_parts("table", files, data, size));
     snprintf(out, sizeof out, "%s", fuzz_path("site"));
     const char *folders[] = {folder};

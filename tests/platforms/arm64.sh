@@ -1,7 +1,7 @@
 #!/bin/sh
 # 64-bit ARM by qemu-user: built by a cross compiler, the everyday tests, and what does not compute on a device has the
 # bits of this machine's. Programs take some twenty times as long there; shell, awk and the like are this machine's.
-#   arm64.sh BUILD [SUITE...]    suites of tests (default: unit op tape nn parity fault e2e)
+#   arm64.sh BUILD [SUITE...]    suites of tests (default: unit op tape nn parity fault e2e fuzz)
 # GABBRO_ARM64_TREE is a Debian 12 of arm64 with the packages of reproduce/setup.sh, unpacked (docs/reference/platforms.md
 # says how to make it); GABBRO_ARM64_BUILD is the build folder, which is kept (the tree's name and .build).
 set -u
@@ -17,7 +17,7 @@ if [ -z "$tree" ] || ! command -v $compiler >/dev/null || [ ! -e /proc/sys/fs/bi
 fi
 made_by=$(readlink -f "$1")/src/cli/gabbro
 shift
-[ $# -gt 0 ] || set -- unit op tape nn parity fault e2e
+[ $# -gt 0 ] || set -- unit op tape nn parity fault e2e fuzz
 QEMU_LD_PREFIX=$(readlink -f "$tree")
 arm=${GABBRO_ARM64_BUILD:-$QEMU_LD_PREFIX.build}
 # The loader lists this machine's folders, in which it does not find the tree's files.
