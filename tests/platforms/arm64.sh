@@ -6,7 +6,7 @@
 # says how to make it); GABBRO_ARM64_BUILD is the build folder, which is kept (the tree's name and .build).
 set -u
 . "$(dirname -- "$0")/../checks.sh"
-. "$(dirname -- "$0")/texts.sh"
+. "$(dirname -- "$0")/cross.sh"
 here=$(readlink -f "$(dirname -- "$0")")
 tree=${GABBRO_ARM64_TREE:-}
 compiler=aarch64-linux-gnu-gcc
@@ -25,20 +25,10 @@ VK_DRIVER_FILES=$QEMU_LD_PREFIX/usr/share/vulkan/icd.d/lvp_icd.aarch64.json
 VK_LAYER_PATH=$QEMU_LD_PREFIX/usr/share/vulkan/explicit_layer.d
 QEMU_CPU=${QEMU_CPU:-cortex-a72} # without SVE, with which programs take 1.4 times as long
 enter_work arm64 "$made_by"
-small_beir 60 beir
-texts_of "$made_by" here >right
 export QEMU_LD_PREFIX VK_DRIVER_FILES VK_LAYER_PATH QEMU_CPU
 
-# Kept, because Meson reads it again when its own files have changed.
-mkdir -p "$arm"
-printf "[constants]\nroot = '%s'\n" "$QEMU_LD_PREFIX" >"$arm/root.ini"
-[ -f "$arm/build.ninja" ] || meson setup --cross-file "$arm/root.ini" --cross-file "$here/../../cross/arm64.ini" "$arm" \
-    "$here/../.." --buildtype=release -Dwerror=false -Dmpi=disabled -Dtests=enabled >said 2>&1
-ninja -C "$arm" >said 2>&1
-expect 'it is built' [ $? = 0 ] || tail said
-texts_of "$arm/src/cli/gabbro" there >left
-expect 'files are compared' [ "$(wc -l <right)" -gt 10 ]
-trust 'files of a collection, its vocabulary, tokens and BM25 that differ on 64-bit ARM' 'x86-64' "$(diff right left | grep -c '^[<>]')" 0
+cross_build arm64 "$arm" "$QEMU_LD_PREFIX" -Dtests=enabled
+same_texts '64-bit ARM' "$arm/src/cli/gabbro" x86-64 "$made_by"
 
 export GABBRO_VALIDATION=1 CRITERION_VERBOSITY_LEVEL=1
 for suite; do

@@ -5,7 +5,7 @@
 # libraries nothing is linked: the compiler takes every file of src that is for Windows.
 set -u
 . "$(dirname -- "$0")/../checks.sh"
-. "$(dirname -- "$0")/texts.sh"
+. "$(dirname -- "$0")/cross.sh"
 here=$(readlink -f "$(dirname -- "$0")")
 build=$(readlink -f "$1")
 compiler=x86_64-w64-mingw32-gcc-posix
@@ -67,17 +67,12 @@ fi
 WINEPREFIX=$windows/wine WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe,winedbg.exe=d'
 XDG_CONFIG_HOME=$windows/wine # Wine makes folders there
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
-# Kept, because Meson reads it again when its own files have changed.
-mkdir -p "$windows"
-printf "[constants]\nroot = '%s'\n" "$libraries" >"$windows/root.ini"
-[ -f "$windows/build.ninja" ] || meson setup --cross-file "$windows/root.ini" --cross-file "$here/../../cross/windows.ini" "$windows" \
-    "$here/../.." --buildtype=release -Dwerror=false -Dmpi=disabled -Dserve=disabled -Dsentencepiece=disabled >said 2>&1
 programs='unit/test_os unit/test_check unit/test_folder unit/test_formats unit/test_json unit/test_masking unit/test_plot
     unit/test_row_file unit/test_selftest unit/test_tokenizer unit/test_world op/test_adamw op/test_attention op/test_ops op/test_topk
     tape/test_replay nn/test_objectives parity/test_parity_bert'
 # shellcheck disable=SC2046,SC2086 # lists of words
-ninja -C "$windows" src/cli/gabbro.exe $(printf 'tests/%s.exe ' $programs) >said 2>&1
-expect 'it is built' [ $? = 0 ] || tail said
+cross_build windows "$windows" "$libraries" '-Dserve=disabled -Dsentencepiece=disabled' src/cli/gabbro.exe \
+    $(printf 'tests/%s.exe ' $programs)
 
 # ---- run ----
 
@@ -96,11 +91,7 @@ done
 
 # ---- compared ----
 
-small_beir 60 beir
-texts_of "$made_by" here >right
-texts_of "$work/by-wine" there >left
-expect 'files are compared' [ "$(wc -l <right)" -gt 10 ]
-trust 'files of a collection, its vocabulary, tokens and BM25 that differ on Windows' 'Linux' "$(diff right left | grep -c '^[<>]')" 0
+same_texts Windows "$work/by-wine" Linux "$made_by"
 expect 'paths are taken with backslashes' [ -n "$(gabbro=$work/by-wine made collection --from '.\beir' --keep-splits)" ]
 
 set --
