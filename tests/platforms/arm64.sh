@@ -1,9 +1,10 @@
 #!/bin/sh
-# 64-bit ARM by qemu-user: built by a cross compiler, the everyday tests, and what does not compute on a device has the
-# bits of this machine's. Programs take some twenty times as long there; shell, awk and the like are this machine's.
+# 64-bit ARM by qemu-user: built by a cross compiler; the bits of this machine's files, and of a table that is trained on
+# lavapipe with ARM's width of vectors; the everyday tests. Programs take some twenty times as long there; shell, awk and the
+# like are this machine's.
 #   arm64.sh BUILD [SUITE...]    suites of tests (default: unit op tape nn parity fault e2e fuzz)
 # GABBRO_ARM64_TREE is a Debian 12 of arm64 with the packages of reproduce/setup.sh, unpacked (docs/reference/platforms.md
-# says how to make it); GABBRO_ARM64_BUILD is the build folder, which is kept (the tree's name and .build).
+# says how to make it); the build folder, build-arm64, is kept.
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 . "$(dirname -- "$0")/cross.sh"
@@ -18,17 +19,20 @@ fi
 made_by=$(readlink -f "$1")/src/cli/gabbro
 shift
 [ $# -gt 0 ] || set -- unit op tape nn parity fault e2e fuzz
+arm=$(readlink -f "$here/../..")/build-arm64 # below the sources, where the program finds its tables
+enter_work arm64 "$made_by"
 QEMU_LD_PREFIX=$(readlink -f "$tree")
-arm=${GABBRO_ARM64_BUILD:-$QEMU_LD_PREFIX.build}
+QEMU_CPU=${QEMU_CPU:-cortex-a72} # without SVE, with which programs take 1.4 times as long
 # The loader lists this machine's folders, in which it does not find the tree's files.
 VK_DRIVER_FILES=$QEMU_LD_PREFIX/usr/share/vulkan/icd.d/lvp_icd.aarch64.json
 VK_LAYER_PATH=$QEMU_LD_PREFIX/usr/share/vulkan/explicit_layer.d
-QEMU_CPU=${QEMU_CPU:-cortex-a72} # without SVE, with which programs take 1.4 times as long
-enter_work arm64 "$made_by"
-export QEMU_LD_PREFIX VK_DRIVER_FILES VK_LAYER_PATH QEMU_CPU
+export QEMU_LD_PREFIX QEMU_CPU VK_DRIVER_FILES VK_LAYER_PATH
+printf '#!/bin/sh\nunset VK_DRIVER_FILES VK_LAYER_PATH\nLP_NATIVE_VECTOR_WIDTH=128 exec "%s" "$@"\n' "$made_by" >by-x86
+chmod +x by-x86
 
 cross_build arm64 "$arm" "$QEMU_LD_PREFIX" -Dtests=enabled
-same_texts '64-bit ARM' "$arm/src/cli/gabbro" x86-64 "$made_by"
+same_texts '64-bit ARM' "$arm/src/cli/gabbro" x86-64 "$work/by-x86"
+same_table '64-bit ARM' "$arm/src/cli/gabbro" 'x86-64, vectors of 128 bits' "$work/by-x86"
 
 export GABBRO_VALIDATION=1 CRITERION_VERBOSITY_LEVEL=1
 for suite; do

@@ -41,3 +41,20 @@ same_texts() # SYSTEM GABBRO THIS-SYSTEM THIS-GABBRO
     expect 'files are compared' [ "$(wc -l <right)" -gt 10 ]
     trust "files of a collection, its vocabulary, tokens and BM25 that differ on $1" "$3" "$(diff right left | grep -c '^[<>]')" 0
 }
+
+# Nor, on drivers that compute alike, what is trained: two rows of a table with few steps.
+same_table() # SYSTEM GABBRO THIS-SYSTEM THIS-GABBRO
+{
+    system=$1 there=$2 this_system=$3 here_made_by=$4
+    set --
+    for change in $tiny_settings; do
+        set -- "$@" --set "$change"
+    done
+    "$here_made_by" reproduce table1 --rows bm25,cotmae-query-r1 --store store-here --out out-here "$@" >table 2>said
+    expect 'two rows of table1 are computed here' [ $? = 0 ] || tail said
+    "$there" reproduce table1 --rows bm25,cotmae-query-r1 --store store-there --out out-there "$@" >table 2>said
+    expect 'and there' [ $? = 0 ] || tail said
+    table_numbers out-here/table.json >right
+    table_numbers out-there/table.json >left
+    trust "lines of table.json that differ on $system, but for times" "$this_system ($(wc -l <right) lines)" "$(diff left right | grep -c '^[<>]')" 0
+}

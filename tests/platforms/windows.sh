@@ -93,16 +93,5 @@ done
 
 same_texts Windows "$work/by-wine" Linux "$made_by"
 expect 'paths are taken with backslashes' [ -n "$(gabbro=$work/by-wine made collection --from '.\beir' --keep-splits)" ]
-
-set --
-for change in $tiny_settings; do
-    set -- "$@" --set "$change"
-done
-"$made_by" reproduce table1 --rows bm25,cotmae-query-r1 --store store-here --out out-here "$@" >table 2>said
-expect 'two rows of table1 are computed here' [ $? = 0 ] || tail said
-../by-wine reproduce table1 --rows bm25,cotmae-query-r1 --store store-there --out out-there "$@" >table 2>said
-expect 'and there' [ $? = 0 ] || tail said
-table_numbers out-here/table.json >right
-table_numbers out-there/table.json >left
-trust 'lines of table.json that differ, but for times' "Linux ($(wc -l <right) lines)" "$(diff left right | grep -c '^[<>]')" 0
+same_table Windows "$work/by-wine" Linux "$made_by"
 checks_end
