@@ -144,18 +144,20 @@ table_numbers() # TABLE.JSON
     sed '/^ "times": {$/,/^ }/d' "$1"
 }
 
-# Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
-need_ranks() # GABBRO
+# Whether GABBRO can start ranks; lets root start them, as in a container.
+has_ranks() # GABBRO
 {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-    if command -v mpirun >/dev/null 2>&1 && GABBRO_MPIRUN=true "$1" pretrain none --ranks 2 \
-        --collection x --tokens x --vocabulary x 2>/dev/null; then
-        return
-    fi
+    command -v mpirun >/dev/null 2>&1 && GABBRO_MPIRUN=true "$1" pretrain none --ranks 2 \
+        --collection x --tokens x --vocabulary x 2>/dev/null && return
     skipped "several ranks: there is no MPI, or the program was built without"
-    checks_end
-    exit
+    return 1
+}
+
+need_ranks() # GABBRO: ends the test where it cannot
+{
+    has_ranks "$1" || { checks_end; exit; }
 }
 
 # What a row obtained here in a column of a table.csv.

@@ -99,14 +99,10 @@ status=$?
 expect "stopped, it ends with 75, unless it was done before ($status)" awk "BEGIN { exit !($status == 75 || $status == 0) }"
 resumed=$("$gabbro" "$@" --store other 2>log)
 expect "and the same command makes the same run" cmp "$quiet/run.trec" "$resumed/run.trec"
-if command -v mpirun >/dev/null 2>&1; then
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+if has_ranks "$gabbro"; then
     together=$("$gabbro" rerank --model "$model" --run "$bm25" $data --depth 5 --judged train --ranks 2 \
         --store two --quiet 2>log) || bad "rerank by two ranks" log
     expect "two ranks give the run of one" cmp "$ranked/run.trec" "$together/run.trec"
-else
-    skipped "two ranks: there is no mpirun"
 fi
 
 # ---- as scores of a filter -------------------------------------------------------------------------
