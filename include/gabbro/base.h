@@ -342,6 +342,10 @@ bool gb_replace_folder(const char *draft, const char *path, gb_status *status);
 /* What parts the words of a line, such as those of a run; ids have none of it. */
 #define GB_BLANKS " \t\r\n\v\f"
 
+/* Why an id cannot stand in a run: "is empty", "has a blank or a tab" or, of a query, "begins with
+ * #", where a comment begins (trec_eval reads runs so too). NULL if it can. */
+const char *gb_id_fault(const char *id, bool is_query);
+
 /* Bytes of a plain, gzip or zstd file, told apart by content (zstd where the program was built with
  * libzstd). */
 typedef struct gb_unpack gb_unpack;

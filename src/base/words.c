@@ -30,6 +30,14 @@ const char *gb_find_bytes(const char *in, size_t length, const char *bytes, size
     return NULL;
 }
 
+const char *gb_id_fault(const char *id, bool is_query)
+{
+    return !*id                     ? "is empty"
+           : strpbrk(id, GB_BLANKS) ? "has a blank or a tab"
+           : is_query && *id == '#' ? "begins with #, where a comment begins in a run"
+                                    : NULL;
+}
+
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -8,14 +8,12 @@
 #include <string.h>
 
 /* Ids go into TSV files and runs: they must survive there. */
-static bool check_id(const gb_lines *lines, const char *id, const char *kind, gb_status *status)
+static bool check_id(const gb_lines *lines, const char *id, bool is_query, gb_status *status)
 {
-    if (!*id)
-        return gb_lines_fail(lines, status, "give every line an id", "empty %s id", kind);
-    if (strpbrk(id, GB_BLANKS))
-        return gb_lines_fail(lines, status, "rename it", "%s id with a blank, tab or line end",
-                             kind);
-    return true;
+    const char *fault = gb_id_fault(id, is_query);
+    return !fault ||
+           gb_lines_fail(lines, status, *id ? "rename it" : "give every line an id",
+                         "the %s id \"%.80s\" %s", is_query ? "query" : "passage", id, fault);
 }
 
 /* A title or text as it goes into the collection. */
@@ -37,7 +35,7 @@ bool data_import_passage(gb_import *import, const gb_lines *lines, const char *i
     size_t length = strlen(id);
     if (import->variant.drop_titles)
         title = "";
-    if (!check_id(lines, id, "passage", status))
+    if (!check_id(lines, id, false, status))
         return false;
     if (gb_map_get(import->passage_map, id, length) != GB_MAP_NONE)
         return gb_lines_fail(lines, status, "remove one of the two",
@@ -61,7 +59,7 @@ bool data_import_query(gb_import *import, const gb_lines *lines, const char *id,
                        gb_status *status)
 {
     size_t length = strlen(id);
-    if (!check_id(lines, id, "query", status))
+    if (!check_id(lines, id, true, status))
         return false;
     if (gb_map_get(import->query_map, id, length) != GB_MAP_NONE)
         return gb_lines_fail(lines, status, "remove one of the two",

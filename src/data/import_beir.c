@@ -38,7 +38,8 @@ static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, g
     return text && data_import_query(ctx, lines, id, text, status);
 }
 
-/* All .tsv files of qrels/ in the order of their names, train first. */
+/* All .tsv files of qrels/ in the order of their names, train first; of a plain and a packed one of
+ * the same split the plain one, as of texts. */
 static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *status)
 {
     gb_import_names list;
@@ -56,7 +57,8 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
                 continue;
             char *path = gb_path_join(status, folder, name);
             char *split = path ? gb_format(status, "%.*s", length, name) : NULL;
-            ok = split && data_import_qrels(import, path, split, status);
+            ok = split && (json_object_get(import->splits, split) ||
+                           data_import_qrels(import, path, split, status));
             free(path);
             free(split);
         }

@@ -17,6 +17,7 @@ static const char *string_field(const json_t *object, const char *name, const ch
 /* Where the texts of a file go. */
 typedef struct sink {
     const gb_lines *lines; /* the file */
+    bool queries;          /* they are, not passages */
     gb_text_fn *each;      /* takes a text */
     void *ctx;             /* for each */
 } sink;
@@ -27,9 +28,9 @@ static bool deliver(const sink *to, const char *id, const char *title, const cha
 {
     gb_status own = {0};
     char where[300];
-    if (!*id || strpbrk(id, GB_BLANKS))
-        return gb_lines_fail(to->lines, status, "give it an id without blanks",
-                             "the id \"%.80s\" is empty or has a blank", id);
+    const char *fault = gb_id_fault(id, to->queries);
+    if (fault)
+        return gb_lines_fail(to->lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
     if (to->each(to->ctx, id, title, text, &own))
         return true;
     snprintf(where, sizeof where, "%.250s:%llu", gb_lines_path(to->lines),
@@ -67,7 +68,7 @@ bool gb_read_jsonl(const char *path, gb_text_fn *each, void *ctx, gb_status *sta
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
-    const sink to = {lines, each, ctx};
+    const sink to = {lines, false, each, ctx};
     char *line;
     size_t length;
     int got;
@@ -179,7 +180,7 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
-    const sink to = {lines, each, ctx};
+    const sink to = {lines, true, each, ctx};
     topic t = {0};
     topics_top top = {0};
     gb_text whole = {0}; /* of a JSON array */

@@ -178,8 +178,13 @@ static bool set_number(const reading *r, number_list *list, const json_t *id, co
         memset(list->tokens + had, 0, sizeof *list->tokens * (at + 1 - had));
         list->count = at + 1;
     }
-    if (!list->tokens[at].text)
-        list->tokens[at] = (numbered){text, added};
+    numbered *token = &list->tokens[at];
+    if (token->text && strcmp(token->text, text))
+        return gb_fail(r->status, GB_DATA, r->path, NULL,
+                       "the id %zu is of two tokens, \"%.60s\" and \"%.60s\"", at, token->text,
+                       text);
+    if (!token->text)
+        *token = (numbered){text, added};
     return true;
 }
 

@@ -69,10 +69,9 @@ gabbro_run *gabbro_run_read(const char *path, gabbro_status *status)
 
 /* ---- writing ---- */
 
-/* Lines of a run are divided by blanks. */
-static bool is_id(const char *id)
+static bool is_id(const char *id, bool is_query)
 {
-    return id && *id && !id[strcspn(id, GB_BLANKS)] && gb_utf8_valid(id, strlen(id));
+    return id && !gb_id_fault(id, is_query) && gb_utf8_valid(id, strlen(id));
 }
 
 static bool fill(gabbro_run *r, const char *const *passages, const double *scores, size_t count,
@@ -81,7 +80,7 @@ static bool fill(gabbro_run *r, const char *const *passages, const double *score
     gb_map *seen = gb_map_create(status);
     bool ok = seen != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        if (!is_id(passages[i]) || scores[i] != scores[i])
+        if (!is_id(passages[i], false) || scores[i] != scores[i])
             ok = gb_fail(status, GB_USAGE, NULL, "an id is one word, a score a number",
                          "hit %zu has no id or no score", i);
         else if (gb_map_get(seen, passages[i], strlen(passages[i])) != GB_MAP_NONE)
@@ -99,8 +98,9 @@ static bool add(gabbro_run *r, const char *query, const char *const *passages, c
                 size_t count, gb_status *status)
 {
     uint32_t row;
-    if (!is_id(query) || count > UINT32_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "an id is one word", "the query has no id");
+    if (!is_id(query, true) || count > UINT32_MAX)
+        return gb_fail(status, GB_USAGE, NULL, "an id is one word and begins with no #",
+                       "the query has no id");
     if (gb_map_get(r->queries, query, strlen(query)) != GB_MAP_NONE)
         return gb_fail(status, GB_USAGE, query, NULL, "the query has a ranking already");
     gb_hit *hits = gb_alloc(count, sizeof *hits, status);
@@ -126,7 +126,7 @@ bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_s
 {
     gb_status own = {0};
     const gb_run_style style = {.tag = tag};
-    bool word = !tag || is_id(tag) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
+    bool word = !tag || is_id(tag, false) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
     pthread_mutex_lock(&r->lock);
     bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &own);
     pthread_mutex_unlock(&r->lock);

@@ -84,6 +84,7 @@ Test(collection, gzip_gives_the_same_collection)
 {
     scratch s = scratch_enter();
     write_beir("a/x");
+    write_gz("a/x/qrels/train.tsv.gz", "q1\tb\t1\n"); /* is not read: a plain one is there */
     gb_collection_close(import("a/x", "plain"));
     cr_assert(gb_make_dirs("b/x/qrels", NULL));
     write_gz("b/x/corpus.jsonl.gz", corpus);

@@ -486,8 +486,11 @@ Test(formats, damage_is_named_by_file_and_line)
         "[{\"id\": \"a\", \"contents\": \"x\"}]\n[{\"id\": \"b\", \"contents\": \"y\"}]\n");
     expect_refused("p", "p/a.json:2", "behind the end");
     scratch_write("p/a.json", "{\"id\": \"a b\", \"contents\": \"x\"}\n");
-    expect_refused("p", "p/a.json:1", "with a blank");
+    expect_refused("p", "p/a.json:1", "has a blank");
     scratch_write("f/corpus.jsonl", "{\"id\": \"a\", \"text\": \"x\"}\n");
+    scratch_write("f/dev_queries.jsonl", "{\"id\": \"#q\", \"text\": \"river\"}\n");
+    scratch_write("f/dev_qrels.jsonl", "");
+    expect_refused("f", "f/dev_queries.jsonl:1", "begins with #");
     scratch_write("f/dev_queries.jsonl", "{\"id\": \"q\", \"text\": \"river\"}\n");
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": .5}\n");
     expect_refused("f", "f/dev_qrels.jsonl:1", "JSON");

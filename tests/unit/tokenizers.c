@@ -154,6 +154,7 @@ Test(tokenizers, what_is_not_known_is_refused_by_its_name)
     refused("\"type\": \"RobertaProcessing\"", "\"type\": \"Other\"", "post-processor \"Other\"");
     refused("\"merges\": [", "\"merges\": [[\"zz\", \"q\"],", "is not of its tokens");
     refused("\"id\": 0", "\"id\": -1", "has no id");
+    refused("\"id\": 0", "\"id\": 5", "the id 5 is of two tokens");
     refused("\"</s>\",\n      2", "\"<end>\",\n      2", "its token behind a text, \"<end>\"");
     refused("\"RobertaProcessing\"", "\"TemplateProcessing\"", "no token before a text");
     scratch_leave(&s);
