@@ -282,8 +282,7 @@ static void paper_lines(const site_table *tables, const size_t *of, size_t count
 static bool table_list(const site_content *content, gb_text *out, gb_status *status)
 {
     size_t *of = gb_alloc(content->table_count + 1, sizeof *of, status), count;
-    char paper[32];
-    const char *title;
+    char title[SITE_TITLE];
     if (!of)
         return false;
     gb_text_printf(out, "<h2>Tables</h2>\n");
@@ -293,28 +292,50 @@ static bool table_list(const site_content *content, gb_text *out, gb_status *sta
         gb_text_printf(out, "<th>%s</th>", report_site_verdict_name(v));
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < content->table_count; i++)
-        if (report_site_paper(content->tables, content->table_count, i, of, &count, &title, paper))
+        if (report_site_paper(content->tables, content->table_count, i, of, &count, title))
             paper_lines(content->tables, of, count, title, out);
     gb_text_printf(out, "</tbody></table></div>\n");
     free(of);
     return true;
 }
 
+static const char *scale_of(const site_table *table)
+{
+    return gb_json_text(table->root, "scale");
+}
+
+/* The claims by verdict, scale by scale. */
+static void count_scales(const site_content *content, gb_text *out)
+{
+    const site_table *tables = content->tables;
+    for (size_t first = 0; first < content->table_count; first++) {
+        size_t counts[SITE_VERDICTS] = {0}, earlier = 0;
+        while (earlier < first && strcmp(scale_of(&tables[earlier]), scale_of(&tables[first])))
+            earlier++;
+        for (size_t i = first; i < content->table_count && earlier == first; i++)
+            if (!strcmp(scale_of(&tables[i]), scale_of(&tables[first])))
+                report_site_count_claims(tables[i].root, counts);
+        if (earlier < first)
+            continue;
+        gb_text_printf(out, "<p>Claims of the papers at scale ");
+        gb_page_escaped(out, scale_of(&tables[first]));
+        gb_text_printf(out,
+                       ": <b class=\"supported\">%zu supported</b>, <b class=\"contradicted\">%zu "
+                       "contradicted</b>, <b class=\"undecided\">%zu undecided</b>, %zu not "
+                       "judged.</p>\n",
+                       counts[0], counts[1], counts[2], counts[3]);
+    }
+}
+
 static bool front_page(const site_content *content, bool devices, const char *out_dir,
                        gb_status *status)
 {
     gb_text out = {0};
-    size_t counts[SITE_VERDICTS] = {0};
-    for (size_t i = 0; i < content->table_count; i++)
-        report_site_count_claims(content->tables[i].root, counts);
     report_site_begin(&out, "What was reproduced", "", NULL, NULL);
+    count_scales(content, &out);
     gb_text_printf(&out,
-                   "<p>Claims of the papers: <b class=\"supported\">%zu supported</b>, "
-                   "<b class=\"contradicted\">%zu contradicted</b>, <b class=\"undecided\">%zu "
-                   "undecided</b>, %zu not judged (<a href=\"claims.html\">all of them, and how "
-                   "they are judged</a>). A table leads to its rows, and every value to "
-                   "the commands that made it.</p>\n",
-                   counts[0], counts[1], counts[2], counts[3]);
+                   "<p><a href=\"claims.html\">All claims, and how they are judged</a>. A table "
+                   "leads to its rows, and every value to the commands that made it.</p>\n");
     if (devices)
         gb_text_printf(&out, "<p><a href=\"devices.html\">Devices that were seen</a></p>\n");
     bool ok = report_site_forest(content->tables, content->table_count, &out, status) &&

@@ -46,10 +46,12 @@ enum { SITE_VERDICTS = 4 };
 const char *report_site_verdict_name(size_t verdict); /* "supported" ... "not judged" */
 /* Adds the claims of a table.json by verdict. */
 void report_site_count_claims(const json_t *root, size_t counts[SITE_VERDICTS]);
-/* The tables of[0 .. *of_count) of the paper that table `first` belongs to, its title and short
- * name; false where an earlier table is of the same paper. of: room for `count`. */
+enum { SITE_TITLE = 128 };
+/* The tables of[0 .. *of_count) of the paper and scale that table `first` is of, and their title,
+ * which names another scale than that of the site's first table; false where an earlier table is of
+ * the same paper and scale. of: room for `count`. */
 bool report_site_paper(const site_table *tables, size_t count, size_t first, size_t *of,
-                       size_t *of_count, const char **title, char paper[32]);
+                       size_t *of_count, char title[SITE_TITLE]);
 /* The front page's claims. */
 bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb_status *status);
 

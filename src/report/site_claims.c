@@ -95,7 +95,9 @@ bool report_site_claims_page(const site_table *tables, size_t count, const char 
             continue;
         gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"8\">");
         gb_page_escaped(&out, gb_json_text(tables[t].root, "title"));
-        gb_text_printf(&out, "</td></tr>\n");
+        gb_text_printf(&out, " (scale ");
+        gb_page_escaped(&out, gb_json_text(tables[t].root, "scale"));
+        gb_text_printf(&out, ")</td></tr>\n");
         json_array_foreach(claims, i, claim) claim_row(&tables[t], claim, i, &out);
     }
     gb_text_printf(&out, "</tbody></table></div>\n");

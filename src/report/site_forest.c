@@ -44,20 +44,23 @@ static void paper_of(const site_table *table, char paper[32])
 }
 
 bool report_site_paper(const site_table *tables, size_t count, size_t first, size_t *of,
-                       size_t *of_count, const char **title, char paper[32])
+                       size_t *of_count, char title[SITE_TITLE])
 {
-    char other[32];
+    char paper[32], other[32];
+    const char *scale = gb_json_text(tables[first].root, "scale");
     paper_of(&tables[first], paper);
     *of_count = 0;
-    *title = paper_title(paper);
     for (size_t i = 0; i < count; i++) {
         paper_of(&tables[i], other);
-        if (strcmp(paper, other) != 0)
+        if (strcmp(paper, other) != 0 || strcmp(gb_json_text(tables[i].root, "scale"), scale) != 0)
             continue;
         if (i < first)
             return false; /* done with the earlier one */
         of[(*of_count)++] = i;
     }
+    bool main = !strcmp(gb_json_text(tables[0].root, "scale"), scale);
+    snprintf(title, SITE_TITLE, "%s%s%.40s%s", paper_title(paper), main ? "" : " (scale ",
+             main ? "" : scale, main ? "" : ")");
     return true;
 }
 
@@ -192,8 +195,7 @@ static void paper_claims(const site_table *tables, const size_t *of, size_t coun
 bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb_status *status)
 {
     size_t *of = gb_alloc(count + 1, sizeof *of, status), of_count;
-    char paper[32];
-    const char *title;
+    char title[SITE_TITLE];
     if (!of)
         return false;
     gb_text_printf(
@@ -205,7 +207,7 @@ bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb
         "triangle: contradicted</span>, <span class=\"undecided\">a square: undecided</span>; an "
         "arrow: the interval goes on beyond the scale, which each paper has for itself.</p>\n");
     for (size_t first = 0; first < count; first++)
-        if (report_site_paper(tables, count, first, of, &of_count, &title, paper))
+        if (report_site_paper(tables, count, first, of, &of_count, title))
             paper_claims(tables, of, of_count, title, out);
     free(of);
     return true;

@@ -215,9 +215,8 @@ Test(site, front_page_counts)
     static const char *const folders[] = {"in", "fig"};
     write_site(folders, 2);
     char *text = read_page("index.html");
-    cr_expect(strstr(text, "1 supported</b>") && strstr(text, "0 contradicted</b>") &&
-              strstr(text, "1 undecided</b>") &&
-              strstr(text, "1 not judged (<a href=\"claims.html\">"));
+    cr_expect(strstr(text, "scale mini: <b class=\"supported\">1 supported</b>") &&
+              strstr(text, "0 contradicted</b>") && strstr(text, "1 undecided</b>, 1 not judged."));
     cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
     /* A claim that was judged is drawn, one that was not is counted: 0 lies in the middle of -4 to
      * 4, 2 at three quarters, and the margin of 1 left of 0. */
@@ -233,6 +232,25 @@ Test(site, front_page_counts)
     cr_expect(strstr(text, "1 claim of this paper is not judged, and not drawn"));
     cr_expect(strstr(text, ">One &amp; only</a>"));
     cr_expect(strstr(text, "<a href=\"figures/fig/coverage.html\">Tokens &amp; co</a>"));
+    free(text);
+}
+
+/* A table at two scales is judged twice; what it says of one is not counted with the other. */
+Test(site, scales_stand_apart)
+{
+    gb_status status = {0};
+    cr_assert(gb_make_dirs("real", &status));
+    char *text = gb_read_file("in/table.json", NULL, NULL), *at = strstr(text, "\"mini\"");
+    memcpy(at, "\"city\"", 6);
+    put("real/table.json", text);
+    free(text);
+    static const char *const folders[] = {"in", "real"};
+    write_site(folders, 2);
+    text = read_page("index.html");
+    cr_expect(strstr(text, "scale mini: <b class=\"supported\">1 supported</b>") &&
+              strstr(text, "scale city: <b class=\"supported\">1 supported</b>"));
+    cr_expect(strstr(text, "<summary>Query-as-context pre-training<small>") &&
+              strstr(text, "<summary>Query-as-context pre-training (scale city)<small>"));
     free(text);
 }
 
