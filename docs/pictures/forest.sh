@@ -12,10 +12,15 @@ trap 'rm -rf "$work"' EXIT
 docs/pictures/recorded.sh "$1" "$work" >/dev/null
 page=$work/site/index.html
 
-# One line a claim that is drawn: paper, verdict, difference, both ends of its interval; "own" where its unit
-# is no measure's.
+# One line a claim that is drawn: paper ("squad": on real text), verdict, difference, both ends of its interval; "own" where
+# its unit is no measure's.
 awk '
-/<a href="[^"]*#claim-/ { match($0, /#claim-[0-9]*">[a-z]*/); claim = substr($0, RSTART, RLENGTH); sub(/.*>/, "", claim) }
+/<a href="[^"]*#claim-/ {
+    match($0, /#claim-[0-9]*">[a-z]*/)
+    claim = substr($0, RSTART, RLENGTH)
+    sub(/.*>/, "", claim)
+    if (/\.squad\.html#claim-/) claim = "squad"
+}
 /<svg class="forest [a-z]*" role/ {
     own = 0
     split($0, part, "aria-label=\"")
@@ -38,14 +43,15 @@ BEGIN {
     rest = part[3]
     gsub(/<[^>]*>/, "", rest)
     split(rest, count, ", ")
-    printf "| %s |", part[2]
-    for (i = 1; i <= 4; i++) {
-        printf " %d |", count[i]
-        all[i] += count[i]
+    line = sprintf("| %s | %d | %d | %d | %d |", part[2], count[1], count[2], count[3], count[4])
+    if (part[2] ~ /\(scale /) {
+        other = other line "\n"
+        next
     }
-    print ""
+    print line
+    for (i = 1; i <= 4; i++) all[i] += count[i]
 }
-END { printf "| all four | %d | %d | %d | %d |\n", all[1], all[2], all[3], all[4] }' "$page" >"$work/counts"
+END { printf "| all four | %d | %d | %d | %d |\n%s", all[1], all[2], all[3], all[4], other }' "$page" >"$work/counts"
 awk -v counts="$work/counts" '
 /^<!-- counts/ { print; while ((getline line < counts) > 0) print line; skip = 1; next }
 /^<!-- end/ { skip = 0 }
@@ -58,20 +64,21 @@ if [ "$check" ]; then
 fi
 cp "$work/results.md" docs/results.md
 
-# Four panels; in each the claims from the largest difference to the smallest, on an axis of points that is cut at 20.
+# A panel for each paper, and one for real text; in each the claims from the largest difference to the smallest, on an axis of points that is cut at 20.
 sort -t "$(printf '\t')" -k1,1 -k3,3gr "$work/claims.tsv" | awk '
 BEGIN {
     FS = "\t"
-    split("qac llm bow costa", papers, " ")
+    panels = split("qac squad llm bow costa", papers, " ")
     title["qac"] = "query-as-context"
+    title["squad"] = "the same on real text"
     title["llm"] = "document expansion"
     title["bow"] = "Bag-of-Word prediction"
     title["costa"] = "COSTA"
     colour["supported"] = "#1a7f37"
     colour["contradicted"] = "#c0392b"
     colour["undecided"] = "#888"
-    width = 190
-    gap = 28
+    width = 144
+    gap = 34
     bound = 20
     step = 6
     top = 52
@@ -84,12 +91,12 @@ $6 == "points" {
 function limit(x, bound) { return x > bound ? bound : x < -bound ? -bound : x }
 function place(x) { return left + width / 2 + limit(x, bound) / bound * width / 2 }
 END {
-    whole = 4 * (width + gap) + 20
+    whole = panels * (width + gap) + 20
     total = top + most * step + 40
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" role=\"img\">\n", whole, total
     print "<title>Claims of the four papers: differences over seeds with their 95% intervals, and verdicts</title>"
     printf "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", whole, total
-    for (p = 1; p <= 4; p++) {
+    for (p = 1; p <= panels; p++) {
         paper = papers[p]
         left = 20 + (p - 1) * (width + gap)
         printf "<text x=\"%.1f\" y=\"20\" font-size=\"13\" fill=\"#222\">%s</text>\n", left, title[paper]

@@ -9,17 +9,18 @@ set --
 for file in tables/recorded/*.json; do
     name=$(basename "$file" .json)
     scale=${name##*.} table=${name%.*}
-    mkdir -p "$out/$table"
+    mkdir -p "$out/$name"
     # A run without rows of the same collection, recipe and settings: the report shows the recorded results beside it.
     awk -v table="$(echo "$table" | sed 's|-|/|')" -v scale="$scale" '
-        BEGIN { printf "{\"table\": \"%s\", \"scale\": \"%s\", \"collection_kind\": \"world\"", table, scale }
+        BEGIN { printf "{\"table\": \"%s\", \"scale\": \"%s\", \"collection_kind\": \"%s\"", table, scale,
+                scale == "mini" ? "world" : "public" }
         /^ "(collection|recipe)": / { sub(/,$/, ""); printf ", %s", substr($0, 2) }
         /^ "settings": \{/ { inside = 1 }
         inside { printf "%s", (seen++ ? "" : ",") $0 }
         inside && /^ \}/ { exit }
-        END { print inside ? "" : "", "}" }' "$file" | sed 's/},* *}$/}}/' >"$out/$table/results.jsonl"
+        END { print inside ? "" : "", "}" }' "$file" | sed 's/},* *}$/}}/' >"$out/$name/results.jsonl"
     "$gabbro" report --table "$(echo "$table" | sed 's|-|/|')" --scale "$scale" --tables tables --quiet \
-        --results "$out/$table/results.jsonl" --out "$out/$table" >/dev/null
-    set -- "$@" "$out/$table"
+        --results "$out/$name/results.jsonl" --out "$out/$name" >/dev/null
+    set -- "$@" "$out/$name"
 done
 "$gabbro" site --out "$out/site" "$@"
