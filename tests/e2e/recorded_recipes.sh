@@ -7,10 +7,11 @@ reproduce=$1
 GABBRO=true # a dry run asks it nothing
 export GABBRO
 
-for recorded in "$(dirname -- "$0")"/../../tables/recorded/*.mini.json; do
-    table=$(basename "$recorded" .mini.json | tr - /)
+for recorded in "$(dirname -- "$0")"/../../tables/recorded/*.json; do
+    name=$(basename "$recorded" .json)
+    scale=${name##*.} table=$(echo "${name%.*}" | tr - /)
     recipe=$(sed -n 's/^ "recipe": "\([^"]*\)".*/\1/p' "$recorded")
-    expect "$table is recorded with this recipe: $recipe" \
-        [ "$("$reproduce" "$table" --dry-run </dev/null | tail -n 1)" = "# recipe ${recipe:-of none}" ]
+    expect "$table is recorded at scale $scale with this recipe: $recipe" \
+        [ "$("$reproduce" "$table" --scale "$scale" --dry-run </dev/null | tail -n 1)" = "# recipe ${recipe:-of none}" ]
 done
 checks_end
