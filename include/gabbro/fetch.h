@@ -39,6 +39,7 @@ typedef struct gb_source {
     char *about;             /* one line */
     char *terms;             /* licence and terms of use, one line */
     char *unpack;            /* what to do with the files, or NULL */
+    bool drop_identical;     /* queries are passages, too, and do not count as their own answers */
     gb_source_file *files;   /* [file_count] */
     size_t file_count;       /* how many */
     size_t file_space;       /* allocated */

@@ -39,6 +39,14 @@ gb_collection *cli_data_open(const gb_config *config, const char *path, char **i
     return *imported ? gb_collection_open(*imported, status) : NULL;
 }
 
+const char *cli_data_rule(const gb_source *source)
+{
+    return source->drop_identical ? "queries are passages, too; a passage with the id of the query "
+                                    "does not count (gabbro evaluate --drop-identical, reproduce "
+                                    "--set drop_identical=yes)"
+                                  : NULL;
+}
+
 static int run_list(const gb_call *call)
 {
     const char *given = NULL;

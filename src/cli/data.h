@@ -19,6 +19,8 @@ gb_collection *cli_data_open(const gb_config *config, const char *path, char **i
  * of source (NULL: there are none). *wrong: counts that differ, and splits with unknown ids. */
 bool cli_data_report(const char *folder, const gb_source *source, uint32_t *wrong,
                      gb_status *status);
+/* How an entry is measured, in words; NULL: as any other. */
+const char *cli_data_rule(const gb_source *source);
 /* The option --manifest, into a const char *. */
 #define DATA_MANIFEST_OPTION(given)                                                                \
     {                                                                                              \

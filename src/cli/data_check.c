@@ -19,6 +19,8 @@ static bool check(const gb_config *config, const char *path, const gb_source *so
     gb_temporary_remove(imported);
     if (ok && source)
         printf("compared with %s of the manifest\n", source->name);
+    if (ok && source && cli_data_rule(source))
+        printf("measured: %s\n", cli_data_rule(source));
     if (ok && wrong && source)
         ok = gb_fail(status, GB_MISMATCH, path, "fetch it again, or take it for what it is",
                      "%u counts are not as they should be", wrong);

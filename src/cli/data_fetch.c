@@ -44,6 +44,8 @@ static void say_source(const gb_source *source, const char *folder)
     printf(":\n");
     for (size_t i = 0; i < source->file_count; i++)
         say_file(&source->files[i], folder);
+    if (cli_data_rule(source))
+        printf("measured: %s\n", cli_data_rule(source));
 }
 
 static bool terms_accepted(const gb_source *source, const fetch_options *o, gb_status *status)
@@ -79,6 +81,8 @@ static bool fetch_run(const gb_config *config, fetch_options *o, gb_status *stat
         say_source(source, o->params.to);
     else if (ok)
         ok = terms_accepted(source, o, status) && gb_source_bring(source, &o->params, status);
+    if (ok && !o->dry_run && cli_data_rule(source))
+        gb_log(GB_LOG_INFO, "%s: measured: %s", source->name, cli_data_rule(source));
     gb_manifest_free(&manifest);
     return ok;
 }

@@ -101,6 +101,18 @@ static bool set_once(const gb_lines *lines, char **to, const char *value, gb_sta
     return *to != NULL;
 }
 
+/* A rule that an entry has, or does not mention. */
+static bool set_rule(const gb_lines *lines, bool *to, const char *value, gb_status *status)
+{
+    if (strcmp(value, "yes") != 0)
+        return gb_lines_fail(lines, status, "write yes, or leave the line out",
+                             "neither a rule nor none: \"%.40s\"", value);
+    if (*to)
+        return gb_lines_fail(lines, status, NULL, "said twice");
+    *to = true;
+    return true;
+}
+
 /* Files become parts of paths: no way out of the folder. */
 static bool is_file_name(const char *name)
 {
@@ -209,6 +221,8 @@ static bool read_line(const gb_lines *lines, gb_manifest *manifest, char *line, 
         return set_once(lines, &source->terms, value, status);
     if (!strcmp(line, "unpack"))
         return set_once(lines, &source->unpack, value, status);
+    if (!strcmp(line, "drop_identical"))
+        return set_rule(lines, &source->drop_identical, value, status);
     if (!strcmp(line, "count"))
         return add_count(lines, source, value, status);
     if (!strcmp(line, "file"))

@@ -23,6 +23,7 @@ entry() # NAME PASSAGES
 {
     entry stones 2
     entry more 3
+    entry arguing 2 | sed '/^about/s/$/\ndrop_identical = yes/'
 } >manifest
 
 check() # ARGUMENTS...
@@ -34,6 +35,9 @@ check stones/
 expect "a sound collection is sound ($status)" [ "$status" = 0 ]
 expect "the entry of the folder's name is compared with" grep -q '^passages  *2  as it should be' said
 expect "titles are counted" grep -q '^titles  *1$' said
+expect "no rule of measuring is told that there is not" [ "$(grep -c '^measured' said)" = 0 ]
+check stones --as arguing
+expect "but the one of the entry is ($status)" grep -q '^measured: .*--drop-identical.*drop_identical=yes' said
 check stones --as more
 expect "a count that differs ends with 1 ($status)" [ "$status" = 1 ]
 expect "and is said beside the official one" grep -q '^passages  *2  should be 3' said

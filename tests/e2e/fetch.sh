@@ -197,6 +197,11 @@ fetch oka
 expect "an unknown name ends with 2" [ "$status" = 2 ]
 fetch ok --tries none
 expect "a wrong number ends with 2" [ "$status" = 2 ]
+"$gabbro" data fetch beir-quora --manifest "$here/../../datasets/manifest" --dry-run >"$work/said" 2>&1
+expect "a set's rule of measuring is said before it is fetched" grep -q '^measured: .*--drop-identical' "$work/said"
+printf '[a]\nabout = x\ndrop_identical = no\n' >"$work/bad"
+"$gabbro" data list --manifest "$work/bad" >"$work/said" 2>&1
+expect "where there is none it is left out" grep -q 'bad:3: .*"no" (write yes, or leave the line out)' "$work/said"
 printf '[a]\nabout = x\nterms = y\nfile = ../a\n' >"$work/bad"
 "$gabbro" data list --manifest "$work/bad" >"$work/said" 2>&1
 status=$?
