@@ -234,7 +234,8 @@ const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", 
  * file is per-query/<set>.tsv and the name is the measure. Whether training converged is
  * "converged" in the facts of the model's run.json. An evaluation on another set of the world has
  * "set": its columns are then named "<set>/<column>". The set "before" is the evaluation of the
- * row's encoder before any fine-tuning. Paths may be relative to the file of results. Values are
+ * row's encoder before any fine-tuning. "drop_identical": true says that the evaluation left out
+ * passages with the id of the query. Paths may be relative to the file of results. Values are
  * fractions. */
 
 /* The results of one seed, over the rows of the spec and the columns of the report. */
@@ -274,6 +275,7 @@ typedef struct gb_report {
     const char *collection_id;   /* identity that recorded results must share */
     const char *generator;       /* generator of the queries, or "" */
     const char *notes;           /* sentences on what was done to the collection at import, or "" */
+    const char *rankings;        /* what was left out of rankings, and in which sets, or "" */
     json_t *settings;            /* settings of the scale, owned; NULL: not known */
     const char *recipe;          /* hash of the table's commands and their options, or "" */
     json_t *times;               /* "times" of the results, owned; NULL: none */

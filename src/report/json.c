@@ -164,6 +164,8 @@ static void add_words(const gb_report *report, json_t *root)
     gb_text_free(&title);
     json_object_set_new(root, "columns", columns_json(report));
     json_object_set_new(root, "deviation_texts", deviations_json(report));
+    if (report->rankings[0])
+        json_object_set_new(root, "ranking_notes", json_string(report->rankings));
 }
 
 static json_t *report_json(const gb_report *report)

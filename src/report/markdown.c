@@ -165,6 +165,8 @@ void gb_report_markdown(const gb_report *report, gb_text *out)
     report_device_text(report, "Device: ", ".\n", out);
     if (report->notes[0])
         gb_text_printf(out, "\nCollection: %s.\n", report->notes);
+    if (report->rankings[0])
+        gb_text_printf(out, "\nRankings: %s.\n", report->rankings);
     head(report, out);
     report_write_rows(report, &writer, out);
     legend(report, out);

@@ -62,6 +62,7 @@ typedef struct results {
     result_row *rows;                      /* [row_count] one a row and seed */
     size_t row_count;                      /* rows */
     size_t row_capacity;                   /* allocated */
+    gb_text dropped;                       /* see note_dropped; sets, with blanks between */
     const char *device, *driver, *kernels; /* of the first evaluation that has them, or "" */
 } results;
 bool report_results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,

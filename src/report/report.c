@@ -245,6 +245,24 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     return describe_collection(report, collection ? collection : "", status);
 }
 
+/* Says that passages that are the query were left out, and in which sets if there are several. */
+static bool describe_rankings(gb_report *report, const results *read, gb_status *status)
+{
+    const char *sets = read->dropped.length ? read->dropped.data : "";
+    bool named = *sets && strcmp(sets, "main") != 0;
+    gb_text text = {0};
+    if (*sets)
+        gb_text_printf(&text, "passages with the id of the query were left out");
+    for (const char *at = sets; named && *at; at += strcspn(at, " "), at += strspn(at, " "))
+        gb_text_printf(&text, "%s%.*s", at == sets ? " (" : ", ", (int)strcspn(at, " "), at);
+    if (named)
+        gb_text_append(&text, ")", 1);
+    bool ok = !text.failed && !read->dropped.failed;
+    report->rankings = ok ? report_copy(report->arena, text.data, status) : NULL;
+    gb_text_free(&text);
+    return report->rankings || gb_fail_memory(status, "describing rankings");
+}
+
 /* ---- over queries ---- */
 
 /* Where the per-query values of a row lie for the run's first seed. */
@@ -328,7 +346,7 @@ static bool build(gb_report *report, const gb_report_params *params, results *re
     if (!(report->spec = gb_table_spec_load(params->tables_dir, params->table, status)) ||
         !(report->scale = report_copy(report->arena, params->scale, status)) ||
         !report_results_read(params->results, report->spec, report->arena, read, status) ||
-        !take_header(report, read, status))
+        !take_header(report, read, status) || !describe_rankings(report, read, status))
         return false;
     report->columns = report->spec->columns;
     report->column_count = report->spec->column_count;

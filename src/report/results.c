@@ -191,6 +191,18 @@ static bool read_value_line(reader *read, result_row *row, const json_t *line)
            add_cell(read, &cell);
 }
 
+/* Notes a set in whose rankings passages that are the query do not count, once; "main" is the
+ * table's own. */
+static void note_dropped(reader *read, const char *set)
+{
+    static const char before[] = "before";
+    gb_text *dropped = &read->out->dropped;
+    if (set && !strncmp(set, before, strlen(before)))
+        set = set[strlen(before)] == '/' ? set + strlen(before) + 1 : NULL;
+    if (!report_word_in(gb_text_words(dropped, dropped), set ? set : "main"))
+        gb_text_printf(dropped, "%s%s", dropped->length ? " " : "", set ? set : "main");
+}
+
 static bool read_row_line(reader *read, const json_t *line)
 {
     const char *key = json_string_value(json_object_get(line, "row"));
@@ -215,6 +227,8 @@ static bool read_row_line(reader *read, const json_t *line)
     const char *set = json_string_value(json_object_get(line, "set"));
     if (!folder || !read_evaluation(read, row, folder, set))
         return false;
+    if (json_is_true(json_object_get(line, "drop_identical")))
+        note_dropped(read, set);
     const char *trained = model && model[0] ? resolve(read, read->base, model) : NULL;
     return !model || !model[0] || (trained && read_model(read, row, trained));
 }
@@ -278,6 +292,7 @@ bool report_results_read(const char *path, const gb_table_spec *spec, gb_arena *
 void report_results_free(results *read)
 {
     json_decref(read->header);
+    gb_text_free(&read->dropped);
     free(read->cells);
     free(read->rows);
     *read = (results){0};

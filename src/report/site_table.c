@@ -33,6 +33,8 @@ static void intro(const site_table *table, gb_text *out)
         gb_text_printf(&line, " Generated queries: %s.", gb_json_text(root, "generator"));
     if (*gb_json_text(root, "collection_notes"))
         gb_text_printf(&line, " The collection: %s.", gb_json_text(root, "collection_notes"));
+    if (*gb_json_text(root, "ranking_notes"))
+        gb_text_printf(&line, " Rankings: %s.", gb_json_text(root, "ranking_notes"));
     if (*gb_json_text(device, "device"))
         gb_text_printf(&line, " Device: %s, %s, kernels %.16s.", gb_json_text(device, "device"),
                        gb_json_text(device, "driver"), gb_json_text(device, "kernels"));

@@ -53,6 +53,8 @@ static void header(const gb_report *report, gb_text *out)
     paragraph(out, "Scale", gb_text_words(&line, out));
     if (report->notes[0])
         paragraph(out, "Collection", report->notes);
+    if (report->rankings[0])
+        paragraph(out, "Rankings", report->rankings);
     gb_text_free(&line);
 }
 

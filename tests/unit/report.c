@@ -384,6 +384,45 @@ Test(report, paper_scale_judges_cells_and_quoted_rows)
     gb_report_free(report);
 }
 
+/* What was left out of rankings stands in every form, with its sets where there are several. */
+Test(report, passages_that_were_left_out_are_told)
+{
+    static const char row[] = "{\"row\": \"span\", \"seed\": 1, \"evaluation\": \"e\"";
+    static const char drop[] = ", \"drop_identical\": true";
+    static const struct {
+        const char *sets[4]; /* of the lines of results, "" without one */
+        const char *told;    /* NULL: nothing */
+    } cases[] = {{{""}, "left out"},
+                 {{"", ", \"set\": \"before\""}, "left out"},
+                 {{", \"set\": \"b-two\"", ", \"set\": \"before/b-two\"", ", \"set\": \"b-one\""},
+                  "left out (b-two, b-one)"},
+                 {{NULL}, NULL}};
+    put("e/metrics.json", "{\"dev:MRR@10\": 0.3}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gb_text lines = {0}, markdown = {0}, html = {0};
+        gb_text_printf(&lines, "{\"table\": \"x/table1\"}\n%s, \"set\": \"whole\"}\n", row);
+        for (size_t s = 0; cases[i].sets[s]; s++)
+            gb_text_printf(&lines, "%s%s%s}\n", row, cases[i].sets[s], drop);
+        put("dropped.jsonl", lines.data);
+        gb_report *report = build("dropped.jsonl");
+        gb_report_markdown(report, &markdown);
+        gb_report_html(report, &html);
+        char *text = text_of(report);
+        const char *const forms[] = {markdown.data, html.data, text};
+        for (size_t f = 0; f < 3; f++) {
+            const char *found =
+                strstr(forms[f], "Rankings: passages with the id of the query were ");
+            cr_expect_eq(found != NULL, cases[i].told != NULL, "%zu, %zu: %s", i, f, forms[f]);
+            cr_expect(!found || strstr(found, cases[i].told), "%zu, %zu: %s", i, f, forms[f]);
+        }
+        free(text);
+        gb_text_free(&lines);
+        gb_text_free(&markdown);
+        gb_text_free(&html);
+        gb_report_free(report);
+    }
+}
+
 /* A step in a store: folder with metrics.json (and more), path to be freed. */
 static char *make_step(gb_store *store, const char *kind, int seed, const char *metrics,
                        const char *queries, const json_t *facts)
