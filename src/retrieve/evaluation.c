@@ -59,7 +59,8 @@ static bool warn_of_identical(const gb_evaluating *how, gb_status *status)
     if (found.count)
         gb_log(GB_LOG_WARN,
                "%llu passages are queries of the collection, too, and will be found first; "
-               "--drop-identical leaves them out, as BEIR does",
+               "--drop-identical (drop_identical = yes of reproduce and train) leaves them out, as "
+               "BEIR does",
                (unsigned long long)found.count);
     return true;
 }
