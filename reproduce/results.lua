@@ -4,7 +4,9 @@
 
 -- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
 local function identical_passages()
-  local dropped = here.set.name:find "^beir%-" and setting "data_beir" or setting("drop_identical", "no") == "yes"
+  local asked = setting("drop_identical", "no")
+  if asked ~= "yes" and asked ~= "no" then refuse('drop_identical is yes or no, not "' .. asked .. '"') end
+  local dropped = here.set.name:find "^beir%-" and setting "data_beir" or asked == "yes"
   return dropped and "--drop-identical" or {}
 end
 
@@ -70,7 +72,7 @@ function fused_row(key, ...)
   local fused = {}
   for retriever in each(...) do fused[#fused + 1] = {"--fuse", evaluate(retriever)} end
   note_row(key, artifact(with_seed("evaluate " .. key), "evaluate", fused, "--collection", here.set.collection, "--depth",
-    settings.search_depth), columns_of(here.set.name))
+    settings.search_depth, identical_passages()), columns_of(here.set.name))
 end
 
 -- What an encoder finds before it is fine-tuned: a column of our own.
@@ -92,13 +94,13 @@ function gar_row(key, ...)
       here.set.collection, "--expansions", written, "--depth", settings.search_depth, "--keep", settings.search_depth)}
   end
   note_row(key, artifact("evaluate " .. key, "evaluate", all, "--fusion", "turns", "--collection", here.set.collection,
-    "--depth", settings.search_depth), columns_of(here.set.name))
+    "--depth", settings.search_depth, identical_passages()), columns_of(here.set.name))
 end
 
 -- A row of BM25 with options, e.g. "--rm3", on the set at hand.
 function bm25_row(key, ...)
   note_row(key, artifact("evaluate " .. key, "evaluate", "--bm25", "--collection", here.set.collection, {...}, "--depth",
-    settings.search_depth), columns_of(here.set.name))
+    settings.search_depth, identical_passages()), columns_of(here.set.name))
 end
 
 -- BM25 with the frequencies of words that an encoder gives once it has learned DeepCT's weights.

@@ -32,6 +32,16 @@ static void add_number(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, json_loads(text, JSON_DECODE_ANY, NULL));
 }
 
+/* Whether an evaluation, or one that it is a mean of, leaves out passages that are the query. */
+static bool drops_identical(const repro_node *node)
+{
+    bool mean = !strcmp(node->words[0].text, "mean"), drops = false;
+    for (size_t i = 1; i < node->count && !drops; i++)
+        drops = !strcmp(node->words[i].text, "--drop-identical") ||
+                (mean && node->words[i].node && drops_identical(node->words[i].node));
+    return drops;
+}
+
 static json_t *result_line(const repro_result *result)
 {
     json_t *line = json_object();
@@ -47,6 +57,8 @@ static json_t *result_line(const repro_result *result)
         add_word(line, "model", result->model);
     if (result->set)
         add_text(line, "set", result->set);
+    if (result->evaluation.node && drops_identical(result->evaluation.node))
+        json_object_set_new(line, "drop_identical", json_true());
     return line;
 }
 

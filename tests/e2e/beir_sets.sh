@@ -24,7 +24,7 @@ make_set() # FOLDER WRONG [QUERIES]
         for (i = 1; i <= queries; i++) {
             # ArguAna: the query is a passage itself, and an answer to it is wanted.
             id = (folder ~ /arguana/ ? "d" : "q") i
-            text = word[i] (folder ~ /arguana/ ? " " word[i] " " word[i + 8] : "")
+            text = folder ~ /arguana/ ? "the " word[i] " of " word[i] " " word[i + 8] : word[i]
             printf "{\"_id\": \"%s\", \"text\": \"%s\"}\n", id, text >folder "/queries.jsonl"
             printf "%s\td%d\t1\n", id, i + (i <= wrong ? 8 : 0) >folder "/qrels/test.tsv"
         }
@@ -67,6 +67,33 @@ done
 expect "a forum counts like every other, however few its queries" [ "$(value beir-cqadupstack)" = 59.375 ]
 expect "beir-arguana: a query is not its own answer" [ "$(value beir-arguana)" = 100 ]
 expect "a set counts like every other" [ "$(value beir-average)" = 54.2411 ]
+
+expect "the results say so, the mean of the forums too" [ "$(grep -c '"drop_identical": true' "$work/out/results.jsonl")" = \
+    "$(echo "$sets" | wc -w)" ]
+expect "and so does the table" grep -q '^Rankings: passages with the id of the query were left out (beir-trec-covid, .*)\.$' \
+    "$work/out/table.md"
+
+# The same set as a collection of one's own.
+for drop in no yes; do
+    "$reproduce" table1 --collection "$work/data/beir-arguana" --rows bm25,bm25-rm3 --set drop_identical=$drop \
+        --store "$work/store" --out "$work/own.$drop" >"$work/stdout" 2>"$work/stderr" </dev/null
+    status=$?
+    [ $status = 0 ] || bad "ArguAna as one's own, drop_identical=$drop: ends with 0, not $status" "$work/stderr"
+    mv "$work/stderr" "$work/said.$drop"
+done
+for row in bm25 bm25-rm3; do
+    expect "one's own: a query is not its own answer, $row" [ "$(table_value "$work/own.yes/table.csv" $row dev:MRR@10)" = 100 ]
+    expect "unless that is not asked for" [ "$(table_value "$work/own.no/table.csv" $row dev:MRR@10)" = 50 ]
+done
+expect "which is said, and what to do about it" \
+    grep -q '8 passages are queries of the collection, too.*drop_identical = yes of reproduce' "$work/said.no"
+expect "but only then" [ "$(grep -c 'are queries' "$work/said.yes")" = 0 ]
+rankings() # DROP: how many forms of the table say that passages were left out
+{
+    grep -l 'assages with the id of the query were left out' "$work/own.$1/table".* | sed 's/.*\.//' | tr '\n' ' '
+}
+expect "table and page say what was left out: $(rankings yes)" [ "$(rankings yes)" = 'html json md ' ]
+expect "or nothing" [ -z "$(rankings no)" ]
 
 mkdir "$work/a" "$work/b"
 echo '{"dev:x": 1, "test:x": {"value": 2}, "test:y": {"value": 2, "chance": 1}}' >"$work/a/metrics.json"

@@ -43,6 +43,15 @@ expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
 expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
 expect "no draft is left, and the page of the run" [ "$(ls -A "$work/out" | tr '\n' ' ')" = 'progress.html results.jsonl ' ]
 
+# ---- passages that are queries ---------------------------------------------------------------------
+
+expect "a plain run leaves no passage out" [ "$(cat "$work/log" "$results" | count 'drop.identical": true\|--drop-identical' -)" = 0 ]
+run table1 --out "$work/dropped" --quiet --rows 'bm25,bm25-rm3,fused,deepct,mlm-r1' --set drop_identical=yes
+expect "one that is the query is left out where that is asked for" [ "$status $(count '^evaluate' "$work/log")" = \
+    "0 $(grep '^evaluate' "$work/log" | count ' --drop-identical' -)" ]
+expect "as each result says" [ "$(sed 1d "$work/dropped/results.jsonl" | count '"drop_identical": true' -)" = \
+    "$(sed 1d "$work/dropped/results.jsonl" | wc -l)" ]
+
 # ---- some rows, and an encoder of one's own --------------------------------------------------------
 
 run table1 --out "$work/some" --quiet --rows 'bm25,cocondenser-*-r1,mlm-r2'
@@ -226,7 +235,7 @@ expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 
 # shellcheck disable=SC2016 # the dollar must arrive as it is
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
-    'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
+    'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' 'table1 --set drop_identical=maybe' \
     'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
     'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
     # shellcheck disable=SC2086 # words
