@@ -262,6 +262,7 @@ typedef struct gb_report_params {
     const char *table;      /* "qac/table1" */
     const char *scale;      /* "mini", "small", "paper" */
     const char *results;    /* file of JSON lines */
+    bool judged;            /* add a column Judged@10 for each split that a column is measured on */
 } gb_report_params;
 
 /* Everything that the forms of a table show. */
@@ -281,6 +282,7 @@ typedef struct gb_report {
     json_t *times;               /* "times" of the results, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
     size_t column_count;         /* columns shown */
+    size_t judged_count;         /* of them, at the end: those that gb_report_params.judged added */
     double *chance;              /* [column_count] value of a random order; NAN: not known */
     gb_seed_runs here;           /* results of the file; items owned by the arena */
     gb_seed_runs recorded;       /* recorded results, if they fit */

@@ -38,6 +38,9 @@ static bool run_report(settings *given, gb_status *status)
     if (ok && given->out)
         printf("%s%s/table.md\n%s/table.json\n%s/table.html\n", given->quiet ? "" : "\n",
                given->out, given->out, given->out);
+    if (ok && given->params.judged && !report->judged_count)
+        gb_log(GB_LOG_WARN, "the results have no Judged@10 of a split that %s is measured on",
+               given->params.table);
     gb_report_free(report);
     return ok;
 }
@@ -59,6 +62,8 @@ static int run(const gb_call *call)
          "add these seeds to the recorded results of the table and scale"},
         {"tables", GB_OPTION_TEXT, &o.tables, 0, "DIR",
          "published numbers, claims and records (default: $GABBRO_TABLES, else the program's own)"},
+        {"judged", GB_OPTION_FLAG, &o.params.judged, 0, NULL,
+         "add columns Judged@10: of the first ten passages, the share that is judged at all"},
         {"quiet", GB_OPTION_FLAG, &o.quiet, 0, NULL, "print only the names of the written files"},
         {0}};
     gb_status status = {0};

@@ -222,13 +222,16 @@ static bool check_evaluations(checked *c, gb_status *status)
 
 /* ---- the table ---- */
 
-/* The table as JSON without what may differ. */
-static json_t *table_again(const checked *c, gb_status *status)
+/* The table as JSON, with the columns that it had. */
+static json_t *table_again(const checked *c, const json_t *was, gb_status *status)
 {
     char *tables = gb_path_join(status, c->folder, "tables");
     char *lines = tables ? gb_path_join(status, c->folder, "results.jsonl") : NULL;
-    const gb_report_params params = {tables, gb_json_text(c->about, "table"),
-                                     gb_json_text(c->about, "scale"), lines};
+    const gb_report_params params = {.tables_dir = tables,
+                                     .table = gb_json_text(c->about, "table"),
+                                     .scale = gb_json_text(c->about, "scale"),
+                                     .results = lines,
+                                     .judged = json_is_true(json_object_get(was, "judged"))};
     gb_report *report = lines ? gb_report_build(&params, status) : NULL;
     gb_text text = {0};
     json_t *json = report && gb_report_json(report, &text, status)
@@ -258,7 +261,7 @@ static bool check_table(checked *c, gb_status *status)
     uint64_t wrong = c->wrong;
     json_t *was = gb_json_load_in(c->folder, "table.json", 0, status);
     gb_status why = {0};
-    json_t *is = was ? table_again(c, &why) : NULL;
+    json_t *is = was ? table_again(c, was, &why) : NULL;
     bool ok = was && (is || why.code != GB_MEMORY || gb_fail_memory(status, "making a table"));
     if (is)
         compare_tables(c, was, is);

@@ -307,7 +307,7 @@ static bool fill_parts(question *q, gb_status *status)
     const gb_report *report = q->report;
     q->parts = gb_arena_alloc(report->arena, report->column_count * sizeof *q->parts + 1, status);
     bool ok = q->parts != NULL;
-    for (size_t c = 0; ok && c < report->column_count; c++) {
+    for (size_t c = 0; ok && c < report_table_columns(report); c++) {
         const gb_spec_column *column = &report->columns[c];
         if (strcmp(q->claim->column, column->name) != 0 &&
             !report_column_like(column, q->claim->column))

@@ -130,7 +130,7 @@ static void head_tex(const gb_report *report, gb_text *out)
     gb_text_printf(out, "}\n\\hline\n");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_printf(out, " & \\multicolumn{%d}{%sc}{", wide, "|");
-        tex(out, wide == 1 ? report->columns[c].name : report->columns[c].header);
+        tex(out, report_column_heading(report, c));
         gb_text_printf(out, "}");
     }
     gb_text_printf(out, " \\\\\n");

@@ -134,11 +134,11 @@ static json_t *columns_json(const gb_report *report)
     json_t *out = json_array();
     for (size_t c = 0; c < report->column_count; c++) {
         const gb_spec_column *column = &report->columns[c];
-        json_array_append_new(
-            out, json_pack("{s:s, s:s, s:s, s:f, s:i, s:o}", "column", column->name, "header",
-                           report->own_collection ? column->name : column->header, "label",
-                           column->label, "scale", column->scale, "decimals", column->decimals,
-                           "chance", number(report->chance[c])));
+        json_array_append_new(out,
+                              json_pack("{s:s, s:s, s:s, s:f, s:i, s:o}", "column", column->name,
+                                        "header", report_column_heading(report, c), "label",
+                                        column->label, "scale", column->scale, "decimals",
+                                        column->decimals, "chance", number(report->chance[c])));
     }
     return out;
 }
@@ -164,6 +164,8 @@ static void add_words(const gb_report *report, json_t *root)
     gb_text_free(&title);
     json_object_set_new(root, "columns", columns_json(report));
     json_object_set_new(root, "deviation_texts", deviations_json(report));
+    if (report->judged_count)
+        json_object_set_new(root, "judged", json_true());
     if (report->rankings[0])
         json_object_set_new(root, "ranking_notes", json_string(report->rankings));
 }

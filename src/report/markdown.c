@@ -54,7 +54,7 @@ static void head(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\n| system |");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_append(out, " ", 1);
-        escaped(out, report->own_collection ? report->columns[c].name : report->columns[c].header);
+        escaped(out, report_column_heading(report, c));
         gb_text_printf(out, " |");
     }
     gb_text_printf(out, " verdict |\n|---|");
@@ -99,7 +99,7 @@ static void legend(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
                         "**here**.\n");
     for (size_t c = 0; c < report->column_count; c++)
-        gb_text_printf(out, "%s%s = %s%s", c ? "; " : "", report->columns[c].header,
+        gb_text_printf(out, "%s%s = %s%s", c ? "; " : "", report_column_heading(report, c),
                        report->columns[c].label, c + 1 == report->column_count ? ".\n" : "");
 }
 

@@ -73,6 +73,14 @@ bool report_results_pair(const per_query *a, const per_query *b, double **va, do
                          size_t *count, gb_status *status);
 
 enum { GB_MOST_COLUMNS = 64 };
+/* Column of the report that a result fills, or SIZE_MAX. */
+size_t report_column_of(const gb_report *report, const char *name);
+/* Adds a column Judged@10 for each split that a column is measured on. */
+bool report_judged_add(gb_report *report, const results *read, gb_status *status);
+/* Columns without those: what is recorded, judged, and has published values. */
+size_t report_table_columns(const gb_report *report);
+/* What stands above a column where there is room: of one that is made from results its name. */
+const char *report_column_heading(const gb_report *report, size_t column);
 /* Whether a pattern "beir-*:nDCG@10" (gb_matches) names a column that is no mean or gain of others.
  */
 bool report_column_like(const gb_spec_column *column, const char *pattern);

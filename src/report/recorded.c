@@ -129,7 +129,7 @@ bool report_recorded_read(gb_report *report, const char *tables_dir, gb_status *
 static json_t *row_to_json(const gb_report *report, const gb_seed_run *run, size_t row)
 {
     json_t *values = json_object();
-    for (size_t c = 0; c < report->column_count; c++) {
+    for (size_t c = 0; c < report_table_columns(report); c++) {
         double value = report_run_value(report, run, row, c);
         if (!isnan(value))
             json_object_set_new(values, report->columns[c].name, json_real(value));
@@ -157,7 +157,7 @@ static json_t *seed_to_json(const gb_report *report, const gb_seed_run *run)
 /* What a random order scores, by column; what is not known now stays as it was recorded. */
 static void set_chance(const gb_report *report, json_t *root)
 {
-    for (size_t c = 0; c < report->column_count; c++) {
+    for (size_t c = 0; c < report_table_columns(report); c++) {
         if (isnan(report->chance[c]))
             continue;
         if (!json_object_get(root, "chance"))

@@ -49,8 +49,7 @@ double report_run_value(const gb_report *report, const gb_seed_run *run, size_t 
 
 /* ---- columns ---- */
 
-/* Column of the report that a result fills, or SIZE_MAX. */
-static size_t column_of(const gb_report *report, const char *name)
+size_t report_column_of(const gb_report *report, const char *name)
 {
     for (size_t i = 0; i < report->column_count; i++)
         if (strcmp(report->columns[i].name, name) == 0 ||
@@ -79,7 +78,7 @@ static bool own_columns(gb_report *report, const results *read, gb_status *statu
     for (size_t i = 0; i < read->cell_count && report->column_count < 8; i++) {
         const char *name = read->cells[i].column, *colon = strchr(name, ':');
         const char *measure = colon ? colon + 1 : name;
-        if ((usual && !usual_measure(measure)) || column_of(report, name) != SIZE_MAX)
+        if ((usual && !usual_measure(measure)) || report_column_of(report, name) != SIZE_MAX)
             continue;
         report->columns[report->column_count++] = (gb_spec_column){.name = name,
                                                                    .obtained = "",
@@ -145,7 +144,7 @@ void report_fill_gains(const gb_report *report, const gb_seed_runs *runs)
         first++;
     for (size_t c = 0; c < report->column_count; c++) {
         const char *name = calculated(&report->columns[c], "gain:");
-        size_t of = name ? column_of(report, name) : SIZE_MAX;
+        size_t of = name ? report_column_of(report, name) : SIZE_MAX;
         for (size_t i = 0; i < runs->count && of != SIZE_MAX; i++)
             for (size_t row = first + 1; row < report->spec->row_count; row++)
                 runs->items[i].values[row * report->column_count + c] =
@@ -171,7 +170,7 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
     }
     for (size_t i = 0; i < read->cell_count; i++) {
         const result_cell *cell = &read->cells[i];
-        size_t column = column_of(report, cell->column);
+        size_t column = report_column_of(report, cell->column);
         gb_seed_run *run = report_seed_run_get(report, &report->here, cell->seed, status);
         if (!run)
             return false;
@@ -271,7 +270,8 @@ static const per_query *queries_of(const gb_report *report, const results *read,
 {
     for (size_t i = 0; i < read->cell_count; i++)
         if (read->cells[i].row == row && read->cells[i].seed == report->here.items[0].seed &&
-            read->cells[i].queries.path && column_of(report, read->cells[i].column) == column)
+            read->cells[i].queries.path &&
+            report_column_of(report, read->cells[i].column) == column)
             return &read->cells[i].queries;
     return NULL;
 }
@@ -355,6 +355,8 @@ static bool build(gb_report *report, const gb_report_params *params, results *re
         if (!own_columns(report, read, status))
             return false;
     }
+    if (params->judged && !report_judged_add(report, read, status))
+        return false;
     report->chance =
         gb_arena_alloc(report->arena, report->column_count * sizeof *report->chance + 1, status);
     for (size_t c = 0; report->chance && c < report->column_count; c++)

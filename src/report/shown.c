@@ -14,6 +14,11 @@
     "Below the baseline: in the first column this row is below the table's baseline of this run, " \
     "such as BM25."
 
+#define JUDGED_LINE                                                                                \
+    "Judged@10: of the first ten passages, the share that has a judgement, relevant or not; "      \
+    "where "                                                                                       \
+    "it is low, the system may be better than its other values say."
+
 /* Over the seeds of a cell, in the unit shown. */
 static moments moments_of(const gb_report *report, const gb_seed_runs *runs, size_t row,
                           size_t column)
@@ -61,7 +66,7 @@ static here_mark mark_of(const gb_report *report, size_t row, size_t column, con
 void report_shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
 {
     *out = (shown){.published = NULL};
-    if (!report->own_collection) {
+    if (!report->own_collection && column < report_table_columns(report)) {
         const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
         out->published = cell->present ? cell : NULL;
     }
@@ -75,6 +80,17 @@ void report_shown_cell(const gb_report *report, size_t row, size_t column, shown
         out->verdict = gb_judge_cell(out->published->value, out->published->decimals, m->mean,
                                      m->sd, m->count, least);
     }
+}
+
+size_t report_table_columns(const gb_report *report)
+{
+    return report->column_count - report->judged_count;
+}
+
+const char *report_column_heading(const gb_report *report, size_t column)
+{
+    bool made = report->own_collection || column >= report_table_columns(report);
+    return made ? report->columns[column].name : report->columns[column].header;
 }
 
 bool report_row_shown(const gb_report *report, size_t row)
@@ -269,7 +285,7 @@ static bool some_row(const gb_report *report, bool (*is)(const gb_report *, size
     return false;
 }
 
-/* What the notes beside rows mean. */
+/* What the notes beside rows mean, and columns that no paper has. */
 static size_t note_lines(const gb_report *report, const char **lines)
 {
     size_t count = 0;
@@ -277,6 +293,8 @@ static size_t note_lines(const gb_report *report, const char **lines)
         lines[count++] = BELOW_LINE;
     if (some_row(report, is_unconverged))
         lines[count++] = UNCONVERGED_LINE;
+    if (report->judged_count)
+        lines[count++] = JUDGED_LINE;
     return count;
 }
 

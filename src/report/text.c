@@ -66,16 +66,19 @@ static void heading(const gb_report *report, gb_text *out)
     gb_text_append(out, "\n", 1);
 }
 
-/* Cells of an own collection carry their set in a line above the measures. */
+/* Columns that are made from the results carry their set in a line above the measures. */
 static void sets(const gb_report *report, gb_text *out)
 {
-    if (!report->own_collection || !report->column_count)
+    size_t first = report->own_collection ? 0 : report_table_columns(report);
+    if (first == report->column_count)
         return;
     gb_text_printf(out, "\n%*s", LABEL + KIND, "");
     for (size_t c = 0; c < report->column_count; c++) {
         size_t length = strcspn(report->columns[c].name, ":");
         if (length > CELL - 1)
             length = CELL - 1;
+        if (c < first)
+            length = 0;
         gb_text_printf(out, " %*.*s", CELL - 1, (int)length, report->columns[c].name);
     }
 }

@@ -384,6 +384,97 @@ Test(report, paper_scale_judges_cells_and_quoted_rows)
     gb_report_free(report);
 }
 
+/* Results of which there is Judged@10: of dev, of another set, and of one that no column is of. */
+static void put_judged(const char *name)
+{
+    put("d/metrics.json", "{\"dev:MRR@10\": 0.3, \"dev:Judged@10\": 0.7, \"dev:R@5\": 0.1}");
+    put("s/metrics.json", "{\"test:n\": 0.4, \"test:Judged@10\": {\"value\": 0.6}}");
+    put("o/metrics.json", "{\"test:other\": 0.5, \"test:Judged@10\": 0.5}");
+    put(name, "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": \"w\"}\n"
+              "{\"row\": \"span\", \"seed\": 42, \"evaluation\": \"d\"}\n"
+              "{\"row\": \"span\", \"seed\": 42, \"set\": \"b-one\", \"evaluation\": \"s\"}\n"
+              "{\"row\": \"span\", \"seed\": 42, \"set\": \"c\", \"evaluation\": \"o\"}\n");
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "set:MRR@10\tset:MRR@10 dev:MRR@10\tMRR@10\tSet, MRR@10\n"
+                                       "set:R@50\tdev:Hit@50\tR@50\tSet, R@50\n"
+                                       "b-one:n\tb-one/test:n\tone\tOne\n"
+                                       "b-average:n\tmean:b-*\tmean\tMean\n");
+}
+
+/* Only where they are asked for: a column for each split that another column is of. */
+Test(report, how_many_passages_are_judged)
+{
+    put_judged("judged.jsonl");
+    gb_report *plain = build("judged.jsonl"), *report = build_judged("judged.jsonl");
+    cr_assert_eq(plain->column_count, 4);
+    cr_assert_eq(report->column_count, 6, "%zu", report->column_count);
+    cr_expect_eq(report->judged_count, 2);
+    cr_expect_str_eq(report->columns[4].name, "dev:Judged@10");
+    cr_expect_str_eq(report->columns[5].name, "b-one/test:Judged@10");
+    const double *values = report->here.items[0].values + 6; /* of the second row */
+    cr_expect_eq(values[4], .7);
+    cr_expect_eq(values[5], .6);
+    cr_expect_eq(values[3], .4, "no part of a mean of columns");
+    gb_text markdown = {0}, csv = {0};
+    gb_report_markdown(report, &markdown);
+    gb_report_csv(report, &csv);
+    char *text = text_of(report), *before = text_of(plain);
+    cr_expect(strstr(text, "dev  b-one/test\n"), "%s", text);
+    cr_expect(strstr(text, "   Judged@10   Judged@10\n"), "%s", text);
+    cr_expect(strstr(markdown.data, "| mean | dev:Judged@10 | b-one/test:Judged@10 | verdict |"),
+              "%s", markdown.data);
+    cr_expect(strstr(markdown.data, "b-one/test:Judged@10 = b-one/test: share of the first ten"));
+    cr_expect(strstr(csv.data, ",b-one/test:Judged@10,,,,,0,60,,1,"), "%s", csv.data);
+    cr_expect(strstr(text, "Judged@10: of the first ten passages"), "%s", text);
+    cr_expect_null(strstr(before, "Judged"), "%s", before);
+    free(before);
+    free(text);
+    gb_text_free(&markdown);
+    gb_text_free(&csv);
+    gb_report_free(plain);
+    gb_report_free(report);
+}
+
+/* Records, and what is compared with them, are the same with and without. */
+Test(report, what_is_judged_is_not_recorded)
+{
+    gb_status status = {0};
+    put_judged("judged.jsonl");
+    char *tables = gb_path_join(NULL, root, "tables");
+    char *path = gb_path_join(NULL, tables, "recorded/x-table1.mini.json");
+    cr_assert(record("judged.jsonl", &status), "%s", status.what);
+    char *plain = gb_read_file(path, NULL, NULL);
+    gb_report *report = build_judged("judged.jsonl");
+    cr_assert(gb_report_record(report, tables, &status), "%s", status.what);
+    char *again = gb_read_file(path, NULL, NULL);
+    cr_expect_str_eq(plain, again);
+    cr_expect_null(strstr(again, "Judged"), "%s", again);
+    char *text = text_of(report);
+    cr_expect(strstr(text, "3 values equal the recorded run"), "%s", text);
+    free(text);
+    free(plain);
+    free(again);
+    free(path);
+    free(tables);
+    gb_report_free(report);
+}
+
+Test(report, own_collection_shows_how_many_are_judged)
+{
+    put("own.jsonl",
+        "{\"table\": \"x/table1\", \"collection_kind\": \"own\", \"collection\": \"c\"}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"test:nDCG@10\", \"value\": 0.5}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"dev:Judged@10\", \"value\": 0.1}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"test:Judged@10\", \"value\": 0.2}\n");
+    gb_report *report = build_judged("own.jsonl");
+    cr_assert_eq(report->column_count, 2, "dev has no column of its own");
+    cr_expect_str_eq(report->columns[1].name, "test:Judged@10");
+    char *text = text_of(report);
+    cr_expect(strstr(text, "50.0        20.0"), "%s", text);
+    free(text);
+    gb_report_free(report);
+}
+
 /* What was left out of rankings stands in every form, with its sets where there are several. */
 Test(report, passages_that_were_left_out_are_told)
 {

@@ -96,8 +96,21 @@ static inline void put_results(const char *name, int first, int last, const char
 static inline gb_report *build_scale(const char *results, const char *scale, gb_status *status)
 {
     char *tables = gb_path_join(NULL, root, "tables"), *path = gb_path_join(NULL, root, results);
-    gb_report_params params = {tables, "x/table1", scale, path};
+    gb_report_params params = {tables, "x/table1", scale, path, false};
     gb_report *report = gb_report_build(&params, status);
+    free(tables);
+    free(path);
+    return report;
+}
+
+/* With columns Judged@10. */
+static inline gb_report *build_judged(const char *results)
+{
+    gb_status status = {0};
+    char *tables = gb_path_join(NULL, root, "tables"), *path = gb_path_join(NULL, root, results);
+    gb_report *report =
+        gb_report_build(&(gb_report_params){tables, "x/table1", "mini", path, true}, &status);
+    cr_assert(report, "%s: %s", status.where, status.what);
     free(tables);
     free(path);
     return report;
