@@ -44,6 +44,7 @@ typedef struct gb_reproduce_params {
     uint32_t simulate_ranks;     /* ranks that one process stands for */
     const char *paper;           /* folder of another paper, see GB_REPRODUCE_NEW */
     const char *runs;            /* folder of what is judged */
+    bool judged;                 /* add columns Judged@10 to tables */
     const char *out;             /* folder of the results */
     const char *submit;          /* file for others: device, values, checks; see gb_seen_write */
     const char *report;          /* folder of a static site */

@@ -51,6 +51,8 @@ static const gb_option what[] = {
      "those that a plain run leaves out"},
     {"record", GB_OPTION_FLAG, PLACE(record), 0, NULL,
      "add the results to the recorded ones (tables/recorded)"},
+    {"judged", GB_OPTION_FLAG, PLACE(judged), 0, NULL,
+     "add columns Judged@10: of the first ten passages, the share that is judged at all"},
     {"out", GB_OPTION_TEXT, PLACE(out), 0, "DIR",
      "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE)"},
     {"report", GB_OPTION_TEXT, PLACE(report), 0, "DIR", "write a static site of the results"},

@@ -139,6 +139,7 @@ static bool make_table(const repro_session *session, const repro_side *side, con
         add(&list, "--settings", p->settings_files.items[i]);
     for (size_t i = 0; i < p->changes.count; i++)
         add(&list, "--set", p->changes.items[i]);
+    add_flag(&list, "--judged", p->judged);
     add_flag(&list, "--quiet", p->quiet);
     add_flag(&list, "--profile", p->profile);
     add_flag(&list, "--dry-run", dry_run);

@@ -266,9 +266,11 @@ static bool report(const judged *j, gb_status *status)
 {
     const repro_session *session = j->session;
     char *results = gb_path_join(status, session->out, "results.jsonl");
-    const char *words[] = {
+    const char *words[16] = {
         "report", "--table", session->entry->name, "--scale", session->params->scale, "--results",
-        results,  "--out",   session->out,         NULL};
+        results,  "--out",   session->out};
+    if (session->params->judged)
+        words[9] = "--judged";
     int code = 0;
     bool ok = results && write_results(j, results, status) &&
               repro_session_command(session, words, &code, status) &&

@@ -57,7 +57,8 @@ static void judge(const repro_work *work, const repro_making *making, gb_text *h
     const gb_report_params params = {.tables_dir = session->tables_dir,
                                      .table = making->table.name,
                                      .scale = session->params->scale,
-                                     .results = path};
+                                     .results = path,
+                                     .judged = session->params->judged};
     gb_report *report = NULL;
     if (path && repro_results_lines(session, &making->table, making->sum, path, NULL))
         report = gb_report_build(&params, NULL);

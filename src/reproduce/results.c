@@ -239,6 +239,8 @@ static bool report(const repro_session *session, const repro_table *table, const
     size_t count = 9;
     if (params->record)
         words[count++] = "--record";
+    if (params->judged)
+        words[count++] = "--judged";
     return command(session, words, status);
 }
 

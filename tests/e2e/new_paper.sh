@@ -131,7 +131,15 @@ bundled() # FOLDER TO
     expect "a bundle of $1 holds, without store and device" [ "$status" = 0 ]
     expect "all its parts" [ "$(grep -c -e '^files ' -e '^artifacts ' -e '^measures ' -e '^verdicts ' said)" = 4 ]
 }
+reproduce judge table1 --paper cocondenser --runs runs --out holes --judged >table 2>log
+expect "of five passages one is judged" [ "$(table_value holes/table.csv cocondenser dev:Judged@10)" = 20 ]
+expect "which changes no verdict" grep -q '"verdict": "contradicted"' holes/table.json
+printf '{"table": "cocondenser/table1"}\n{"row": "bm25", "seed": 1, "column": "dev:MRR@10", "value": 0.5}\n' >few.jsonl
+"$gabbro" report --table cocondenser/table1 --results few.jsonl --tables cocondenser/tables --judged >table 2>log
+expect "results without it make a table without it, and it is said ($?)" \
+    [ "$? $(grep -c 'Judged' table) $(grep -c 'no Judged@10 of a split' log)" = '0 0 1' ]
 mkdir -p store
+bundled holes h
 bundled judged b
 expect "values of queries are averaged again" grep -q '^measures .* [1-9][0-9]* from values of queries' said
 if [ "$whole" = whole ]; then

@@ -43,6 +43,11 @@ expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
 expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
 expect "no draft is left, and the page of the run" [ "$(ls -A "$work/out" | tr '\n' ' ')" = 'progress.html results.jsonl ' ]
 
+expect "without what nobody asked for" [ "$(count '^report.* --judged' "$work/log")" = 0 ]
+run table1 --out "$work/judged" --quiet --rows bm25 --judged
+expect "which passages are judged is asked of the report alone" \
+    [ "$status $(count ' --judged' "$work/log") $(count '^report.* --judged$' "$work/log")" = '0 1 1' ]
+
 # ---- passages that are queries ---------------------------------------------------------------------
 
 expect "a plain run leaves no passage out" [ "$(cat "$work/log" "$results" | count 'drop.identical": true\|--drop-identical' -)" = 0 ]
@@ -251,9 +256,9 @@ run explain table1 cotmae-query-r2 --out "$work/out"
 expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
 
 # ---- two devices ------------------------------------------------------------------------------------
-run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7
+run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7 --judged
 expect "a table on two devices succeeds" [ "$status" = 0 ]
-expect "both run" [ "$(count '^report .*--out .*/both/[AB]' "$work/log")" = 2 ]
+expect "both run" [ "$(count '^report .*--out .*/both/[AB] --judged' "$work/log")" = 2 ]
 expect "with the settings" [ "$(count '^pretrain mlm .*--steps 7' "$work/log")" = 2 ]
 expect "their cells are compared" grep -q "^compared compare-devices --tables $work/both/A $work/both/B\$" "$work/stdout"
 expect "and the first training" grep -q '^compared .* 0 1,X=2,Y=3 --steps 10 -- pretrain mlm ' "$work/stdout"
