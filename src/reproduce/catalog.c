@@ -104,11 +104,13 @@ static bool read_head(repro_catalog *catalog, repro_entry *entry, const char *pa
     gb_lines *lines = gb_lines_open(path, status);
     char *line;
     size_t length;
+    int got = 0;
     bool ok = lines != NULL;
-    while (ok && gb_lines_next(lines, &line, &length, status) == 1 && !strncmp(line, "-- ", 3))
+    while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1 &&
+           !strncmp(line, "-- ", 3))
         ok = take_head(catalog, entry, line + 3, status);
     gb_lines_close(lines);
-    return ok;
+    return ok && got >= 0;
 }
 
 /* path: .../qac/table1.lua. Studies are passed over where others are wanted, and the reverse. */
