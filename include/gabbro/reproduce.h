@@ -12,7 +12,7 @@ typedef enum gb_reproduce_action {
     GB_REPRODUCE_TABLE,   /* make a table, or all of them */
     GB_REPRODUCE_LIST,    /* print which tables there are */
     GB_REPRODUCE_PLAN,    /* print what tables will cost on this machine */
-    GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row came from */
+    GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row, or of all, came from */
     GB_REPRODUCE_NEW,     /* write the skeleton of another paper, named `table` */
     GB_REPRODUCE_JUDGE,   /* judge runs and models that are there as a table */
     GB_REPRODUCE_TRAIN,   /* train a retriever on the collection that the settings name */
@@ -22,7 +22,7 @@ typedef enum gb_reproduce_action {
 typedef struct gb_reproduce_params {
     gb_reproduce_action action;  /* what to do */
     const char *table;           /* name or alias of a table, or "all" */
-    const char *row;             /* row to be explained */
+    const char *row;             /* row to be explained; NULL: all of them */
     const char *scale;           /* "mini", "small", "paper" */
     gb_words settings_files;     /* files of settings over the scale's; later ones over earlier */
     gb_words changes;            /* NAME=VALUE, settings over those of the files */

@@ -7,21 +7,46 @@
 
 static const char usual_scale[] = "mini";
 
+/* Options that other kits have for what are words here. */
+typedef struct other_words {
+    bool list;        /* --list, or not */
+    const char *show; /* --show, or NULL */
+} other_words;
+
+static void put_first(gb_words *words, const char *word)
+{
+    memmove(words->items + 1, words->items, words->count * sizeof *words->items);
+    words->items[0] = word;
+    words->count++;
+}
+
+static void take_other_words(const other_words *other, gb_words *words)
+{
+    if (other->show) {
+        put_first(words, other->show);
+        put_first(words, "explain");
+    }
+    if (other->list)
+        put_first(words, "list");
+}
+
 /* What the words that are no options ask for. */
 static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb_status *status)
 {
     static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge"};
-    static const size_t least[] = {1, 1, 1, 3, 2, 2}, most[] = {1, 1, 2, 3, 2, 2}; /* words */
+    static const char *const needs[] = {[GB_REPRODUCE_EXPLAIN] = "a table, e.g. table1",
+                                        [GB_REPRODUCE_NEW] = "a name, e.g. reproduce new retromae",
+                                        [GB_REPRODUCE_JUDGE] = "a table, and --runs DIR"};
+    static const size_t least[] = {1, 1, 1, 2, 2, 2}, most[] = {1, 1, 2, 3, 2, 2}; /* words */
+    if (!words->count)
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", gb_cli_reproduce.name,
+                       gb_cli_reproduce.needs);
     int action = GB_REPRODUCE_JUDGE;
     while (action > 0 && strcmp(words->items[0], actions[action]) != 0)
         action--;
     size_t first = action != GB_REPRODUCE_TABLE;
     if (words->count < least[action])
-        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs %s", actions[action],
-                       action == GB_REPRODUCE_EXPLAIN
-                           ? "a table and a row, e.g. reproduce explain table1 bm25"
-                       : action == GB_REPRODUCE_NEW ? "a name, e.g. reproduce new retromae"
-                                                    : "a table, and --runs DIR");
+        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs %s", actions[action], needs[action]);
     if (words->count > most[action])
         return gb_fail(status, GB_USAGE, NULL, "see --help", "unexpected \"%.60s\"",
                        words->items[most[action]]);
@@ -60,6 +85,12 @@ static const gb_option what[] = {
      "for tables/seen: device, driver, values, doctor, gpu-check-results where it is"},
     {"dry-run", GB_OPTION_FLAG, PLACE(dry_run), 0, NULL,
      "print the commands and their checksum, which recorded results carry; run nothing"},
+    {0}};
+
+static const gb_option others[] = {
+    {"list", GB_OPTION_FLAG, GB_FIELD(other_words, list), 0, NULL, "the same as reproduce list"},
+    {"show", GB_OPTION_TEXT, GB_FIELD(other_words, show), 0, "TABLE",
+     "the same as reproduce explain TABLE; a row may follow"},
     {0}};
 
 static const gb_option from[] = {
@@ -119,12 +150,17 @@ static int run(const gb_call *call)
                              .config = call->config};
     gb_status status = {0};
     gb_words words = {0};
-    const gb_option_table tables[] = {
-        {NULL, what, &p}, {"What it is made from", from, &p}, {"Machines", machines, &p}, {0}};
+    other_words other = {0};
+    const gb_option_table tables[] = {{NULL, what, &p},
+                                      {NULL, others, &other},
+                                      {"What it is made from", from, &p},
+                                      {"Machines", machines, &p},
+                                      {0}};
     gb_parsed parsed = gb_command_parse(&gb_cli_reproduce, tables, call->argc < 2 ? 2 : call->argc,
                                         call->argc < 2 ? alone : call->argv, &words, &status);
     if (parsed == GB_PARSED_HELP)
         return GB_OK;
+    take_other_words(&other, &words);
     bool ok =
         parsed == GB_PARSED_RUN && read_operands(&p, &words, &status) && gb_reproduce(&p, &status);
     /* Without a text a process that was run has said it. */
@@ -135,16 +171,15 @@ const gb_command gb_cli_reproduce = {
     .name = "reproduce",
     .summary = "make a table of a paper, from its recipe to its report",
     .usage = "TABLE [options]",
-    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE ROW | new PAPER | judge TABLE",
+    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE [ROW] | new PAPER | judge TABLE",
     .needs = "a table, e.g. table1; gabbro reproduce list names all",
-    .operands_min = 1,
     .operands_max = 3,
     .description =
         " reproduce list                every table, and what it costs\n"
         " reproduce TABLE               make a table: qac/table1, or an alias such as table1\n"
         " reproduce all                 make every table; then a line for each paper\n"
         " reproduce plan [TABLE]        what it will cost here, from a short measurement\n"
-        " reproduce explain TABLE ROW   where a row's numbers came from, down to the settings\n"
+        " reproduce explain TABLE [ROW] where a row's numbers came from, down to the settings\n"
         " reproduce new PAPER           a folder to fill in for another paper, for --paper\n"
         " reproduce judge TABLE         the table of --runs: run files or models, nothing "
         "trained\n\n"

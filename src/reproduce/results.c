@@ -384,15 +384,20 @@ bool repro_explain(const repro_session *session, gb_status *status)
     json_t *result;
     size_t found = 0;
     while (ok && gb_jsonl_next(lines, &result, status) == 1) {
-        if (!strcmp(gb_json_text(result, "row"), row) && !json_object_get(result, "series")) {
+        const char *name = gb_json_text(result, "row");
+        if ((row ? !strcmp(name, row) : *name) && !json_object_get(result, "series")) {
             found++;
+            if (!row)
+                printf("==== %s, seed %lld\n", name,
+                       (long long)json_integer_value(json_object_get(result, "seed")));
             ok = explain_artifact(session, gb_json_text(result, "evaluation"), status);
         }
         json_decref(result);
     }
     gb_lines_close(lines);
     if (ok && !found)
-        ok = gb_fail(status, GB_USAGE, NULL, NULL, "no row %.60s in %.200s", row, path);
+        ok = gb_fail(status, GB_USAGE, NULL, NULL, "no row %.60s in %.200s", row ? row : "at all",
+                     path);
     free(path);
     return ok;
 }

@@ -242,7 +242,8 @@ expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' 'table1 --set drop_identical=maybe' \
     'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
-    'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain' 'explain table1 --out /nowhere' \
+    'explain table1 bm25 --out /nowhere' '--show table1 bm25 --out /nowhere' 'table1 --list' '--list --show table1' '--quiet'; do
     # shellcheck disable=SC2086 # words
     run $wrong
     code=2
@@ -254,6 +255,25 @@ done
 
 run explain table1 cotmae-query-r2 --out "$work/out"
 expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
+run explain table1 --out "$work/out"
+expect "of all rows" [ "$(count '^==== ' "$work/stdout") $(count '^store .* why evaluate-' "$work/log")" = '25 25' ]
+
+# ---- options for list and explain --------------------------------------------------------------------
+
+# same WHAT WORDS OPTIONS: both ask for the same.
+same()
+{
+    what=$1
+    # shellcheck disable=SC2086 # words
+    run $2 --out "$work/out"
+    cat "$work/stdout" "$work/log" >"$work/by-words"
+    # shellcheck disable=SC2086 # words
+    run $3 --out "$work/out"
+    expect "$what" [ "$status $(cat "$work/stdout" "$work/log")" = "0 $(cat "$work/by-words")" ]
+}
+same "--list is list" list --list
+same "--show is explain" "explain table1 bm25" "--show table1 bm25"
+same "of a table" "explain table1" --show=table1
 
 # ---- two devices ------------------------------------------------------------------------------------
 run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7 --judged
