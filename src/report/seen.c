@@ -1,13 +1,65 @@
-/* Results of others: one file of a reproduced table that somebody sends, and the page of all that
- * came (tables/seen). */
+/* Results of others: one file of a reproduced table that somebody sends (tables/seen). */
 #include "site.h"
 
-#include <gabbro/page.h>
 #include <gabbro/os.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- its sum ---- */
+
+/* SHA-256 of what gb_seen_write writes, without the line that says it. */
+static bool sum_of(json_t *seen, char hex[GB_HASH_SIZE], gb_status *status)
+{
+    json_t *rest = json_copy(seen);
+    gb_text text = {0};
+    json_object_del(rest, "sha256");
+    bool ok = gb_json_print(rest, GB_JSON_FILE | GB_JSON_NEWLINE, &text, status);
+    if (ok)
+        gb_hash_bytes(text.data, text.length, hex);
+    gb_text_free(&text);
+    json_decref(rest);
+    return ok;
+}
+
+static json_t *read_one(const char *folder, const char *name, gb_status *status)
+{
+    json_t *seen = gb_json_load_in(folder, name, 0, status);
+    const char *said = gb_json_text(seen, "sha256");
+    char hex[GB_HASH_SIZE], *path = gb_path_join(status, folder, name);
+    bool ok = seen && path && sum_of(seen, hex, status);
+    if (ok && strcmp(said, hex) != 0)
+        ok =
+            gb_fail(status, GB_DATA, path,
+                    "put the file of reproduce TABLE --submit back as it was written, or remove it",
+                    *said ? "it was changed: its sha256 is not that of its other lines"
+                          : "it has no sha256, so nobody can see whether it was changed");
+    if (!ok) {
+        json_decref(seen);
+        seen = NULL;
+    }
+    free(path);
+    return seen;
+}
+
+json_t *report_seen_read(const char *folder, gb_status *status)
+{
+    gb_entries found = {0};
+    json_t *all = json_array();
+    bool ok = (all || gb_fail_memory(status, "reading what others sent")) &&
+              gb_entries_read(folder, "*.json", &found, status);
+    for (size_t i = 0; ok && i < found.count; i++) {
+        json_t *one = read_one(folder, found.names[i], status);
+        ok = one && (json_array_append_new(all, one) == 0 ||
+                     gb_fail_memory(status, "reading what others sent"));
+    }
+    gb_entries_free(&found);
+    if (!ok) {
+        json_decref(all);
+        all = NULL;
+    }
+    return all;
+}
 
 /* ---- writing one ---- */
 
@@ -113,6 +165,8 @@ static json_t *seen_json(const gb_seen_params *params, const gathered *g, const 
     add(all, "kernels", json_object_get(json_object_get(table, "device"), "kernels"));
     add(all, "recipe", g->recipe);
     add(all, "gpu_check", check);
+    if (params->name)
+        json_object_set_new(all, "name", json_string(params->name));
     return all;
 }
 
@@ -126,6 +180,10 @@ bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *st
     bool ok = table && (!checked || check) &&
               gb_jsonl_each(gb_lines_open(results, status), gather_line, &g, status);
     json_t *all = ok ? seen_json(params, &g, table, check) : NULL;
+    char hex[GB_HASH_SIZE];
+    ok = ok && sum_of(all, hex, status);
+    if (ok)
+        json_object_set_new(all, "sha256", json_string(hex));
     ok = ok && gb_json_save(all, GB_JSON_FILE | GB_JSON_NEWLINE, path, status);
     json_decref(all);
     json_decref(check);
@@ -133,97 +191,5 @@ bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *st
     json_decref(g.facts);
     json_decref(g.recipe);
     free(results);
-    return ok;
-}
-
-/* ---- the page of all ---- */
-
-static void number(gb_text *out, const char *format, double value)
-{
-    gb_text_printf(out, "<td>");
-    if (value > 0)
-        gb_text_printf(out, format, value);
-    gb_text_printf(out, "</td>");
-}
-
-/* What of a gpu-check was well, "7 of 7". */
-static void checks(const json_t *seen, gb_text *out)
-{
-    const json_t *all = json_object_get(json_object_get(seen, "gpu_check"), "checks"), *one;
-    size_t i, well = 0, made = 0;
-    json_array_foreach(all, i, one)
-    {
-        json_int_t code = json_integer_value(json_object_get(one, "status"));
-        well += code == 0;
-        made += code != 77; /* left out */
-    }
-    gb_text_printf(out, "<td>");
-    if (made)
-        gb_text_printf(out, "%zu of %zu", well, made);
-    gb_text_printf(out, "</td>");
-}
-
-static void seen_row(const json_t *seen, gb_text *out)
-{
-    const json_t *doctor = json_object_get(seen, "doctor");
-    const json_t *cells = json_object_get(seen, "against_recorded");
-    bool right = json_integer_value(json_object_get(doctor, "status")) == 0;
-    gb_text_printf(out, "<tr>");
-    gb_page_element(out, "td", "left", gb_json_text(seen, "device"));
-    gb_page_element(out, "td", "left", gb_json_text(seen, "driver"));
-    gb_page_element(out, "td", "left", gb_json_text(seen, "profile"));
-    gb_text_printf(out, "<td class=\"left %s\">%s</td>", right ? "supported" : "contradicted",
-                   right ? "all right" : "wrong");
-    checks(seen, out);
-    number(out, "%.0f", json_number_value(json_object_get(seen, "gflops_per_s")));
-    gb_text_printf(out, "<td class=\"left\">");
-    gb_page_escaped(out, gb_json_text(seen, "table"));
-    gb_text_printf(out, ", ");
-    gb_page_escaped(out, gb_json_text(seen, "scale"));
-    gb_text_printf(out, "</td>");
-    number(out, "%.1f", json_number_value(json_object_get(seen, "seconds")) / 60);
-    static const char *const marks[] = {"equal", "within", "beyond"};
-    for (size_t i = 0; i < 3; i++)
-        gb_text_printf(out, "<td>%lld</td>",
-                       (long long)json_integer_value(json_object_get(cells, marks[i])));
-    gb_page_element(out, "td", "left", gb_json_text(json_object_get(seen, "built"), "source"));
-    gb_text_printf(out, "<td>%.10s</td></tr>\n", gb_json_text(seen, "date"));
-}
-
-bool report_site_seen_page(const char *folder, const char *out_dir, bool *written,
-                           gb_status *status)
-{
-    gb_text out = {0};
-    gb_entries found = {0};
-    bool ok =
-        !folder || !gb_dir_exists(folder) || gb_entries_read(folder, "*.json", &found, status);
-    *written = ok && found.count;
-    report_site_begin(&out, "Devices that were seen", "", NULL, "");
-    gb_text_printf(
-        &out,
-        "<p>What people sent from their machines (<code>reproduce TABLE --submit FILE</code>):"
-        " whether every kind of kernel agrees with float64 on the device, the checks of "
-        "<code>bench/gpu-check</code>, the speed of the fastest training, and how the "
-        "table's cells compare with the recorded results: the same bits, within the spread "
-        "of the recorded seeds, or beyond it.</p>\n");
-    gb_page_wide(&out, "devices");
-    gb_text_printf(
-        &out, "<table>\n<thead><tr>"
-              "<th class=\"left\">device</th><th class=\"left\">driver</th><th class=\"left\">"
-              "kernels</th><th class=\"left\">are</th><th>checks</th><th>GFLOP/s</th>"
-              "<th class=\"left\">table</th><th>minutes</th><th>equal</th><th>within</th>"
-              "<th>beyond</th><th class=\"left\">source</th><th>date</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; ok && i < found.count; i++) {
-        json_t *seen = gb_json_load_in(folder, found.names[i], 0, status);
-        ok = seen != NULL;
-        if (ok)
-            seen_row(seen, &out);
-        json_decref(seen);
-    }
-    gb_text_printf(&out, "</tbody></table></div>\n");
-    gb_page_end(&out);
-    ok = ok && (!*written || gb_text_write_in(&out, out_dir, "devices.html", status));
-    gb_text_free(&out);
-    gb_entries_free(&found);
     return ok;
 }

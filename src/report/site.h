@@ -88,6 +88,9 @@ bool report_site_table_page(const site_table *table, const char *out, gb_status 
 /* claims.html: all claims of all tables. */
 bool report_site_claims_page(const site_table *tables, size_t count, const char *out_dir,
                              gb_status *status);
+/* What others sent, the files *.json of a folder in the order of their names: an array, the
+ * caller's. NULL and GB_DATA for a file that is not as it was written. */
+json_t *report_seen_read(const char *folder, gb_status *status);
 /* devices.html: what others sent, the files *.json of a folder (NULL: none); *written tells whether
  * there are any. */
 bool report_site_seen_page(const char *folder, const char *out_dir, bool *written,
