@@ -15,6 +15,7 @@ typedef enum gb_reproduce_action {
     GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row, or of all, came from */
     GB_REPRODUCE_NEW,     /* write the skeleton of another paper, named `table` */
     GB_REPRODUCE_JUDGE,   /* judge runs and models that are there as a table */
+    GB_REPRODUCE_LOG,     /* list what others sent of their tables */
     GB_REPRODUCE_TRAIN,   /* train a retriever on the collection that the settings name */
 } gb_reproduce_action;
 
@@ -47,6 +48,8 @@ typedef struct gb_reproduce_params {
     bool judged;                 /* add columns Judged@10 to tables */
     const char *out;             /* folder of the results */
     const char *submit;          /* file for others: device, values, checks; see gb_seen_write */
+    const char *submit_name;     /* who made it, in that file */
+    const char *seen;            /* folder of such files, for GB_REPRODUCE_LOG */
     const char *report;          /* folder of a static site */
     uint32_t jobs;               /* most processes at a time; 0: as many as suit the device */
     bool dry_run;                /* print the commands, execute nothing */

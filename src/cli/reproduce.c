@@ -33,15 +33,15 @@ static void take_other_words(const other_words *other, gb_words *words)
 /* What the words that are no options ask for. */
 static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb_status *status)
 {
-    static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge"};
+    static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge", "log"};
     static const char *const needs[] = {[GB_REPRODUCE_EXPLAIN] = "a table, e.g. table1",
                                         [GB_REPRODUCE_NEW] = "a name, e.g. reproduce new retromae",
                                         [GB_REPRODUCE_JUDGE] = "a table, and --runs DIR"};
-    static const size_t least[] = {1, 1, 1, 2, 2, 2}, most[] = {1, 1, 2, 3, 2, 2}; /* words */
+    static const size_t least[] = {1, 1, 1, 2, 2, 2, 1}, most[] = {1, 1, 2, 3, 2, 2, 1}; /* words */
     if (!words->count)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", gb_cli_reproduce.name,
                        gb_cli_reproduce.needs);
-    int action = GB_REPRODUCE_JUDGE;
+    int action = GB_REPRODUCE_LOG;
     while (action > 0 && strcmp(words->items[0], actions[action]) != 0)
         action--;
     size_t first = action != GB_REPRODUCE_TABLE;
@@ -83,6 +83,10 @@ static const gb_option what[] = {
     {"report", GB_OPTION_TEXT, PLACE(report), 0, "DIR", "write a static site of the results"},
     {"submit", GB_OPTION_TEXT, PLACE(submit), 0, "FILE",
      "for tables/seen: device, driver, values, doctor, gpu-check-results where it is"},
+    {"submit-name", GB_OPTION_TEXT, PLACE(submit_name), 0, "NAME",
+     "who made it, for all to read in that file (default: it names nobody)"},
+    {"seen", GB_OPTION_TEXT, PLACE(seen), 0, "DIR",
+     "such files, which log lists (default: those of tables/seen)"},
     {"dry-run", GB_OPTION_FLAG, PLACE(dry_run), 0, NULL,
      "print the commands and their checksum, which recorded results carry; run nothing"},
     {0}};
@@ -171,7 +175,8 @@ const gb_command gb_cli_reproduce = {
     .name = "reproduce",
     .summary = "make a table of a paper, from its recipe to its report",
     .usage = "TABLE [options]",
-    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE [ROW] | new PAPER | judge TABLE",
+    .operands = "TABLE | all | list | plan [TABLE] | explain TABLE [ROW] | new PAPER | judge TABLE "
+                "| log",
     .needs = "a table, e.g. table1; gabbro reproduce list names all",
     .operands_max = 3,
     .description =
@@ -182,7 +187,8 @@ const gb_command gb_cli_reproduce = {
         " reproduce explain TABLE [ROW] where a row's numbers came from, down to the settings\n"
         " reproduce new PAPER           a folder to fill in for another paper, for --paper\n"
         " reproduce judge TABLE         the table of --runs: run files or models, nothing "
-        "trained\n\n"
+        "trained\n"
+        " reproduce log                 what people sent from their machines, a line for each\n\n"
         "Under the name reproduce the program does the same. Interrupted (status 75) or killed, "
         "it goes on where it stopped when the same command is given again.",
     .run = run};

@@ -5,6 +5,9 @@
 #include "plan.h"
 #include "train.h"
 
+#include <gabbro/report.h>
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Prints what a table would run, and the sum of its recipe. */
@@ -45,6 +48,24 @@ static bool dry_run(const repro_session *session, gb_status *status)
             gb_say_line("==== %s", entry->name);
         ok = print_commands(session, entry, status);
     }
+    return ok;
+}
+
+/* Prints what others sent of their tables. */
+static bool print_log(const repro_session *session, gb_status *status)
+{
+    const char *given = session->params->seen;
+    char *folder =
+        given ? gb_strdup(given, status) : gb_path_join(status, session->tables_dir, "seen");
+    gb_text text = {0};
+    bool ok =
+        folder && ((!given && !gb_dir_exists(folder)) || gb_seen_print(folder, &text, status));
+    if (ok && text.length)
+        fwrite(text.data, 1, text.length, stdout);
+    else if (ok)
+        gb_log(GB_LOG_INFO, "nothing was sent yet: no file in %s", folder);
+    gb_text_free(&text);
+    free(folder);
     return ok;
 }
 
@@ -94,6 +115,8 @@ bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
     bool ok = repro_session_open(&session, &own, status);
     if (ok && params->action == GB_REPRODUCE_LIST)
         repro_catalog_print(&session.catalog);
+    else if (ok && params->action == GB_REPRODUCE_LOG)
+        ok = print_log(&session, status);
     else if (ok)
         ok = act(&session, status);
     repro_session_close(&session);

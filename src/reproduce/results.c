@@ -258,6 +258,7 @@ static bool submit(const repro_session *session, const char *out, gb_status *sta
     bool ok = repro_process_run(&doctor, &printed, &code, status);
     const char *last = printed.data ? strrchr(printed.data, '\n') : NULL;
     const gb_seen_params params = {.folder = out,
+                                   .name = session->params->submit_name,
                                    .doctor = code,
                                    .doctor_says =
                                        last ? last + 1 : gb_text_words(&printed, &printed),

@@ -93,12 +93,23 @@ static bool check_compared(const gb_reproduce_params *params, const repro_entry 
     return true;
 }
 
+static bool check_submit(const gb_reproduce_params *params, const repro_entry *entry,
+                         gb_status *status)
+{
+    const char *name = params->submit_name;
+    if (params->submit && (!entry || repro_entry_is_figure(entry) || repro_entry_is_study(entry)))
+        return refuse(status, NULL, "--submit goes with one table");
+    if (name && !params->submit)
+        return refuse(status, NULL, "--submit-name goes with --submit FILE");
+    return !name || (*name && gb_utf8_valid(name, strlen(name))) ||
+           refuse(status, NULL, "--submit-name needs a name in UTF-8");
+}
+
 static bool check(const repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
-    if (params->submit && (!session->entry || repro_entry_is_figure(session->entry) ||
-                           repro_entry_is_study(session->entry)))
-        return refuse(status, NULL, "--submit goes with one table");
+    if (!check_submit(params, session->entry, status))
+        return false;
     const repro_recipe_params *recipe = &session->recipe;
     bool some_rows = params->rows && strcmp(params->rows, "all") != 0;
     if (params->queries && !params->collection)
@@ -435,7 +446,7 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
     bool ok = tables && (session->tables_dir = repro_session_keep(session, status, "%s", tables)) &&
               repro_catalog_read(&session->catalog, session->tables_dir, params->paper, status);
     free(tables);
-    if (!ok || params->action == GB_REPRODUCE_LIST)
+    if (!ok || params->action == GB_REPRODUCE_LIST || params->action == GB_REPRODUCE_LOG)
         return ok;
     bool train = params->action == GB_REPRODUCE_TRAIN,
          all = !train && !strcmp(params->table, "all");

@@ -57,7 +57,7 @@ if [ "$whole" = whole ]; then
         shift
         set -- "$@" --set "$change"
     done
-    if reproduce table1 --paper cocondenser "$@" --out made --submit sent.json >table 2>log; then
+    if reproduce table1 --paper cocondenser "$@" --out made --submit sent.json --submit-name 'A. Reader' >table 2>log; then
         good "the table is made"
     else
         bad "the table is made" log
@@ -65,7 +65,7 @@ if [ "$whole" = whole ]; then
     expect "under its title" grep -q "^$title (cocondenser/table1, arXiv 2108.05540 Table 1)" table
     expect "with the published values" [ "$(grep -c '^  .* published  *\(18.7  *85.7\|36.6  *97.4\|38.2  *98.4\)' table)" = 3 ]
     expect "and those of three rows" [ "$(grep -c '^ .* here  *[0-9.]*  *[0-9.]*$' table)" = 3 ]
-    for name in device driver kernels source uuid status recipe; do
+    for name in device driver kernels source uuid status recipe sha256 name; do
         expect "what is sent of it has: $name" grep -q "^ *\"$name\": [^n]" sent.json
     done
     expect "its values" [ "$(grep -c '"42": [0-9]' sent.json)" = 6 ]

@@ -243,7 +243,8 @@ for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'tab
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' 'table1 --set drop_identical=maybe' \
     'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
     'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain' 'explain table1 --out /nowhere' \
-    'explain table1 bm25 --out /nowhere' '--show table1 bm25 --out /nowhere' 'table1 --list' '--list --show table1' '--quiet'; do
+    'explain table1 bm25 --out /nowhere' '--show table1 bm25 --out /nowhere' 'table1 --list' '--list --show table1' '--quiet' \
+    'table1 --submit-name me' 'log log'; do
     # shellcheck disable=SC2086 # words
     run $wrong
     code=2
@@ -274,6 +275,26 @@ same()
 same "--list is list" list --list
 same "--show is explain" "explain table1 bm25" "--show table1 bm25"
 same "of a table" "explain table1" --show=table1
+
+# ---- what others send ---------------------------------------------------------------------------------
+
+run log
+expect "the log has what was sent so far, as it was written" [ "$status $(count 'qac/table1, mini' "$work/stdout")" = '0 2' ]
+mkdir "$work/seen"
+run log --seen "$work/seen"
+expect "or nothing" [ "$status $(wc -c <"$work/stdout") $(wc -l <"$work/stderr")" = '0 0 1' ]
+echo '{"table": "qac/table1", "scale": "mini"}' >"$work/out/table.json"
+sent=$work/seen/sent.json
+run table1 --out "$work/out" --quiet --submit "$sent" --submit-name 'Ada <L.>'
+expect "a table is sent with a name" grep -q '^ "name": "Ada <L.>",$' "$sent"
+expect "and the sum of its other lines" \
+    grep -q "^ \"sha256\": \"$(grep -v '^ "sha256"' "$sent" | sha256sum | cut -c 1-64)\",\$" "$sent"
+run log --seen "$work/seen"
+expect "it is listed" [ "$status $(count '^device .* sent by$' "$work/stdout") $(count '  Ada <L.>$' "$work/stdout")" = '0 1 1' ]
+sed -i 's/Ada/Eve/' "$sent"
+run log --seen "$work/seen"
+expect "not after a change" [ "$status $(wc -c <"$work/stdout") $(count "$sent: it was changed" "$work/stderr")" = '3 0 1' ]
+rm "$work/out/table.json"
 
 # ---- two devices ------------------------------------------------------------------------------------
 run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7 --judged

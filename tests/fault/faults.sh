@@ -489,6 +489,12 @@ rm -r unsaid/tokens
 fault 3 "no tokens" 'unsaid: .*gabbro tokenize' \
     gabbro finetune --init "$encoder" --collection "$collection" --tokens unsaid --negatives "$bm25"
 fault 2 "an unknown table" 'table99' "$reproduce" table99
+fault 2 "no name" 'submit-name needs a name' "$reproduce" table1 --submit sent.json --submit-name ''
+fault 3 "no folder of what was sent" '/nowhere: ' "$reproduce" log --seen /nowhere
+mkdir seen && echo '{"sha256": "0", "device": "x"}' >seen/sent.json
+fault 3 "a changed file of what was sent" 'sent.json: it was changed' "$reproduce" log --seen seen
+echo '{"device": "x"}' >seen/sent.json
+fault 3 "one without a sum" 'sent.json: it has no sha256' "$reproduce" log --seen seen
 
 # ---- the device -----------------------------------------------------------------------------------
 fault 4 "no Vulkan driver" 'Vulkan' \
