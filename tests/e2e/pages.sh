@@ -28,7 +28,7 @@ site=$work/recorded/site
 "$gabbro" reproduce table1 --rows bm25 --out run --quiet --set bm25_depth=20 >made 2>&1
 expect "a run leaves its page" [ -s run/progress.html ]
 set -- "$site/index.html" "$site/claims.html" "$site/qac-table1.mini.html" "$site/qac-table2.mini.html" \
-    "$site/qac-table1.mini/cocondenser-query-r2.html" "$work/recorded/qac-table3/table.html" \
+    "$site/qac-table1.mini/cocondenser-query-r2.html" "$work/recorded/qac-table3.mini/table.html" \
     "$covered/coverage.html" "$mapped/tsne.html" "$work/run/progress.html"
 [ ! -s "$site/devices.html" ] || set -- "$@" "$site/devices.html"
 
