@@ -8,6 +8,8 @@
 
 #include <gabbro/json.h>
 
+#include <math.h>
+
 /* ---- numbers ---- */
 
 /* Read the value of an option, which is named as it is typed ("--steps"). GB_USAGE, naming option
@@ -45,7 +47,7 @@ typedef enum gb_option_kind {
     GB_OPTION_TEXT,   /* const char *; open: NULL */
     GB_OPTION_U32,    /* uint32_t; open: GB_OPEN */
     GB_OPTION_U64,    /* uint64_t */
-    GB_OPTION_REAL,   /* double, at least 0; open: GB_OPEN_REAL */
+    GB_OPTION_REAL,   /* double, at least 0 unless min says otherwise; open: GB_OPEN_REAL */
     GB_OPTION_RATIO,  /* double, 0 to 1; open: GB_OPEN_REAL */
     GB_OPTION_FLAG,   /* bool; the option takes no value */
     GB_OPTION_LIST,   /* gb_words; the option may be given several times */
@@ -55,7 +57,7 @@ typedef enum gb_option_kind {
 /* Initial values that stand for "not given". The help then prints no default, and the code that
  * uses the option decides. */
 #define GB_OPEN      UINT32_MAX
-#define GB_OPEN_REAL (-1.0)
+#define GB_OPEN_REAL (-INFINITY)
 
 #define GB_OPTION_REQUIRED 1u /* a text, list or open choice that must be given */
 #define GB_OPTION_INPUT    2u /* names a file or folder whose identity is an input of an artifact */

@@ -150,7 +150,7 @@ static json_t *value_of(const gb_option *option, gb_status *status)
         break;
     }
     real = *(const double *)value;
-    return real < 0 ? json_null() : json_real(real);
+    return real == GB_OPEN_REAL ? json_null() : json_real(real);
 }
 
 json_t *gb_option_value(const gb_option *option, gb_status *status)
@@ -183,7 +183,7 @@ static void show(const gb_option *option, char shown[40])
     else if (option->kind == GB_OPTION_U64)
         snprintf(shown, 40, "%llu", (unsigned long long)*(const uint64_t *)value);
     else if ((option->kind == GB_OPTION_REAL || option->kind == GB_OPTION_RATIO) &&
-             *(const double *)value >= 0)
+             *(const double *)value != GB_OPEN_REAL)
         snprintf(shown, 40, "%.10g", *(const double *)value);
     if (text)
         snprintf(shown, 40, "%s", text);

@@ -175,6 +175,25 @@ Test(options, values_as_json)
     json_decref(wanted);
 }
 
+Test(options, numbers_below_zero_where_an_option_has_them)
+{
+    double bound = GB_OPEN_REAL;
+    gb_status status = {0};
+    const gb_option own[] = {
+        {"bound", GB_OPTION_REAL, &bound, 0, NULL, "of scores", .min = -10, .max = 10}, {0}};
+    const gb_option_table of_own[] = {{NULL, own}, {0}};
+    json_t *open = gb_option_value(own, &status);
+    cr_expect(json_is_null(open));
+    cr_assert(gb_option_set(of_own, "bound", "-1", &status), "%s", status.what);
+    json_t *value = gb_option_value(own, &status);
+    cr_expect_eq(json_real_value(value), -1);
+    cr_expect_not(gb_option_set(of_own, "bound", "-11", &status));
+    cr_expect_str_eq(status.what, "--bound: \"-11\" is no number from -10 to 10");
+    cr_expect_not(gb_option_set(of_own, "bound", "-inf", &status), "it would be open");
+    json_decref(open);
+    json_decref(value);
+}
+
 /* ---- help ---- */
 
 /* What is printed meanwhile; the caller frees it. */
