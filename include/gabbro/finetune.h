@@ -55,11 +55,16 @@ typedef struct gb_negative_filter {
     const gb_run *runs;          /* [run_count] of the pool */
     size_t run_count;            /* runs */
     uint32_t skip;               /* drop those among the first so many of a run; 0: none */
-    const gb_run *scores;        /* scores by which the two below drop, e.g. of a cross-encoder;
+    const gb_run *scores;        /* scores by which those below drop, e.g. of a cross-encoder;
                                     passages without a score are dropped. NULL: none */
-    double margin;    /* drop those that score less than this below the query's lowest positive
-                         that has a score; -INFINITY: none */
-    double max_score; /* drop those with a larger score; INFINITY: none */
+    double margin;               /* drop those that score less than this below p, the query's lowest
+                                    positive that has a score: above p - margin; -INFINITY: none */
+    double relative_margin; /* likewise by a share of p: above p - relative_margin |p|. Where p is
+                               not negative that is (1 - relative_margin) p (NV-Retriever, de Souza
+                               P. Moreira et al., 2024: 95% of p); where it is, it is below p, too.
+                               -INFINITY: none */
+    double min_score;       /* drop those with a smaller score; -INFINITY: none */
+    double max_score;       /* drop those with a larger score; INFINITY: none */
 } gb_negative_filter;
 /* What a filter found. */
 typedef struct gb_filtered {

@@ -135,11 +135,18 @@ bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *object
 
 /* Which passages are no negatives (gb_negative_filter). */
 typedef struct gb_filter_settings {
-    uint32_t skip;            /* first passages of each run that are dropped */
-    const char *scores;       /* artifact of a run with scores, or NULL */
-    double margin, max_score; /* by these scores; open: none */
-    bool unique_texts;        /* copies of a positive or of another negative are dropped */
+    uint32_t skip;                  /* first passages of each run that are dropped */
+    const char *scores;             /* artifact of a run with scores, or NULL */
+    double margin, relative_margin; /* by these scores, to the positive's; open: none */
+    double min_score, max_score;    /* by these scores; open: none */
+    bool unique_texts;              /* copies of a positive or of another negative are dropped */
 } gb_filter_settings;
+/* Nothing is dropped. */
+#define GB_FILTER_DEFAULTS                                                                         \
+    {                                                                                              \
+        .margin = GB_OPEN_REAL, .relative_margin = GB_OPEN_REAL, .min_score = GB_OPEN_REAL,        \
+        .max_score = GB_OPEN_REAL                                                                  \
+    }
 
 /* Which retriever is trained on what, and how. */
 typedef struct gb_finetuning_settings {

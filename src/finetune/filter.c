@@ -90,7 +90,8 @@ static bool score_of(const filtering *f, uint32_t passage, double *score)
     return false;
 }
 
-/* The bound on scores: below the lowest positive by the margin, and not above what is given. */
+/* The upper bound on scores: below the lowest positive by the margins, and not above what is given.
+ */
 static void find_bound(filtering *f)
 {
     const uint32_t *positives = f->set->passages + f->query->positive_first;
@@ -100,7 +101,12 @@ static void find_bound(filtering *f)
         if (score_of(f, positives[i], &score) && score < lowest)
             lowest = score;
     f->counts->unscored_queries += f->how->scores && isinf(lowest);
-    f->largest = fmin(f->how->max_score, lowest - f->how->margin);
+    f->largest = f->how->max_score;
+    if (isinf(lowest))
+        return;
+    f->largest = fmin(f->largest, lowest - f->how->margin);
+    if (f->how->relative_margin != -INFINITY)
+        f->largest = fmin(f->largest, lowest - f->how->relative_margin * fabs(lowest));
 }
 
 static bool text_is_listed(const filtering *f, uint32_t kept, uint32_t passage)
@@ -131,9 +137,9 @@ static bool keep(filtering *f, uint32_t kept, uint32_t passage)
         f->counts->unscored++;
         return false;
     }
-    bool low = score <= f->largest;
-    f->counts->by_score += !low;
-    return low;
+    bool fits = score >= f->how->min_score && score <= f->largest;
+    f->counts->by_score += !fits;
+    return fits;
 }
 
 void gb_training_set_filter(gb_training_set *set, const gb_negative_filter *how,

@@ -15,7 +15,7 @@
 const gb_cross_settings gb_cross_defaults = {
     .epochs = 3,
     .depth = 200,
-    .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
+    .filter = GB_FILTER_DEFAULTS,
     .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
     .dev = {.measure = "MRR@10"}, /* as gb_dev_defaults */
     .params = {.batch = 8, .negatives = 7, .seed = 42}};

@@ -164,7 +164,7 @@ gb_finetuning_settings gb_finetuning_defaults(void)
     gb_finetuning_settings settings = {
         .epochs = 3,
         .depth = 200,
-        .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
+        .filter = GB_FILTER_DEFAULTS,
         .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
         .dev = gb_dev_defaults,
         .params = {.batch = 8, .negatives = 15, .seed = 42}};
@@ -248,11 +248,17 @@ const gb_option train_filter_options[] = {
     {"skip", GB_OPTION_U32, FIELD(skip), 0, NULL,
      "drop the first N passages of each run, which may well be relevant"},
     {"scores", GB_OPTION_TEXT, FIELD(scores), GB_OPTION_INPUT, "RUN",
-     "artifact of a run with scores, e.g. of a cross-encoder, for the two options below; what it "
+     "artifact of a run with scores, e.g. of a cross-encoder, for the options below; what it "
      "does not score is dropped"},
     {"margin", GB_OPTION_REAL, FIELD(margin), 0, NULL,
      "drop what scores less than this below the query's lowest positive"},
-    {"max-score", GB_OPTION_REAL, FIELD(max_score), 0, NULL, "drop what has a larger score"},
+    {"relative-margin", GB_OPTION_RATIO, FIELD(relative_margin), 0, NULL,
+     "the same by a share: drop what scores more than p - X |p|, where p is the score of that "
+     "positive (NV-Retriever's 95% of it: .05)"},
+    {"min-score", GB_OPTION_REAL, FIELD(min_score), 0, NULL, "drop what has a smaller score",
+     .min = -1e30, .max = 1e30},
+    {"max-score", GB_OPTION_REAL, FIELD(max_score), 0, NULL, "drop what has a larger score",
+     .min = -1e30, .max = 1e30},
     {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), 0, NULL,
      "drop what has the text of a positive or of another negative"},
     {0}};

@@ -23,6 +23,19 @@ static void log_filtered(const gb_filtered *n)
                (unsigned long long)n->by_score, (unsigned long long)n->unscored);
 }
 
+static bool check_filter(const gb_filter_settings *o, gb_status *status)
+{
+    bool least = o->min_score != GB_OPEN_REAL, most = o->max_score != GB_OPEN_REAL;
+    if (!o->scores &&
+        (o->margin != GB_OPEN_REAL || o->relative_margin != GB_OPEN_REAL || least || most))
+        return gb_fail(status, GB_USAGE, NULL, "give --scores, too",
+                       "--margin, --relative-margin, --min-score and --max-score are of the scores "
+                       "of a run");
+    return !least || !most || o->min_score <= o->max_score ||
+           gb_fail(status, GB_USAGE, "--min-score", "give it at most --max-score",
+                   "no score is at least %g and at most %g", o->min_score, o->max_score);
+}
+
 /* Drops what may be relevant from the pools. */
 static bool filter_set(const train_set_params *params, const gb_run *runs,
                        const gb_run_names *names, gb_training_set *set, gb_text_hashes *texts,
@@ -35,12 +48,12 @@ static bool filter_set(const train_set_params *params, const gb_run *runs,
                               .run_count = params->negatives->count,
                               .skip = o->skip,
                               .scores = o->scores ? &scores : NULL,
-                              .margin = o->margin < 0 ? -INFINITY : o->margin,
-                              .max_score = o->max_score < 0 ? INFINITY : o->max_score};
-    if (!o->scores && (o->margin >= 0 || o->max_score >= 0))
-        return gb_fail(status, GB_USAGE, NULL, "give --scores, too",
-                       "--margin and --max-score are of the scores of a run");
-    bool ok = (!o->unique_texts || gb_text_hashes_make(texts, params->tokens, status)) &&
+                              .margin = o->margin,
+                              .relative_margin = o->relative_margin,
+                              .min_score = o->min_score,
+                              .max_score = o->max_score == GB_OPEN_REAL ? INFINITY : o->max_score};
+    bool ok = check_filter(o, status) &&
+              (!o->unique_texts || gb_text_hashes_make(texts, params->tokens, status)) &&
               (!o->scores || train_read_run(o->scores, names, &scores, status));
     if (ok) {
         gb_training_set_filter(set, &how, filtered);

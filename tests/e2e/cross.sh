@@ -111,6 +111,10 @@ tuned=$(made finetune $data --init "$encoder" --negatives "$bm25" --scores "$all
 expect "the filter finds scores of all positives and negatives" \
     [ "$(number unscored "$tuned"):$(number unscored_queries "$tuned")" = 0:0 ]
 expect "and drops some" [ "$(number by_score "$tuned")" -gt 0 ]
+share=$(made finetune $data --init "$encoder" --negatives "$bm25" --scores "$all" --relative-margin 0 --min-score -1000 \
+    --batch 4 --epochs 1)
+expect "a margin of no share drops the same" [ "$(number by_score "$share")" = "$(number by_score "$tuned")" ]
+expect "and so gives the same model" cmp -s "$tuned/losses.tsv" "$share/losses.tsv"
 
 # ---- pseudo-labels ---------------------------------------------------------------------------------
 binary=$(made $training --loss binary --epochs 20)

@@ -473,6 +473,12 @@ fault 3 "scores in a line of four fields" 'four.tsv:1: neither' \
     gabbro teacher --collection "$collection" --from four.tsv
 fault 2 "a margin without scores" 'give --scores, too' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --margin 3
+fault 2 "a least score without scores" 'give --scores, too' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --min-score -3
+fault 2 "bounds of scores that let nothing through" 'no score is at least 2 and at most -1' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$bm25" --min-score 2 --max-score -1
+fault 2 "a share above 1" 'no number from 0 to 1' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$bm25" --relative-margin 95
 fault 3 "scores of no run" 'run.trec: ' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$tokens" --margin 3
 for command in bm25 eval agreement export bundle report store; do

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PASSAGES = 6, MOST = 8 };
 
@@ -130,7 +131,10 @@ static void expect_filtered(gb_negative_filter how, const char *first, const cha
     gb_training_set_free(&f.set);
 }
 
-#define OFF .margin = -INFINITY, .max_score = INFINITY
+/* The score filters: margins and bounds. */
+#define BY(absolute, relative, least, most)                                                        \
+    .margin = (absolute), .relative_margin = (relative), .min_score = (least), .max_score = (most)
+#define OFF BY(-INFINITY, -INFINITY, -INFINITY, INFINITY)
 
 Test(filter, nothing_asked_for_drops_nothing)
 {
@@ -164,12 +168,44 @@ Test(filter, by_score)
     cr_assert(gb_run_add(&scores, 0, first, 5, &status) &&
               gb_run_add(&scores, 1, second, 2, &status));
     expect_filtered(
-        (gb_negative_filter){.scores = &scores, .margin = 3, .max_score = INFINITY}, "2", "10",
+        (gb_negative_filter){.scores = &scores, BY(3, -INFINITY, -INFINITY, INFINITY)}, "2", "10",
         (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
     expect_filtered(
-        (gb_negative_filter){.scores = &scores, .margin = -INFINITY, .max_score = 1.5}, "02", "0",
+        (gb_negative_filter){.scores = &scores, BY(-INFINITY, -INFINITY, -INFINITY, 1.5)}, "02",
+        "0",
+        (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
+    expect_filtered(
+        (gb_negative_filter){.scores = &scores, BY(-INFINITY, -INFINITY, 1.5, INFINITY)}, "03", "1",
         (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
     gb_run_free(&scores);
+}
+
+/* What is left of 0, 2 and 3, with these scores, beside positives of which the lower has p. */
+static void expect_relative(double p, const double of[3], double margin, const char *left)
+{
+    gb_run scores = {0};
+    gb_status status = {0};
+    const gb_hit first[] = {{0, of[0]}, {1, p + 2}, {2, of[1]}, {3, of[2]}, {4, p}, {5, p + 1}},
+                 second[] = {{0, 9}, {1, 9}};
+    cr_assert(gb_run_add(&scores, 0, first, 6, &status) &&
+              gb_run_add(&scores, 1, second, 2, &status));
+    expect_filtered(
+        (gb_negative_filter){.scores = &scores, BY(-INFINITY, margin, -INFINITY, INFINITY)}, left,
+        "10",
+        (gb_filtered){.before = 6,
+                      .left = 2 + strlen(left),
+                      .by_score = 4 - strlen(left),
+                      .unscored_queries = 1});
+    gb_run_free(&scores);
+}
+
+Test(filter, by_a_share_of_the_positive)
+{
+    expect_relative(8, (const double[]){6, 6.01, -6}, .25, "03");
+    expect_relative(8, (const double[]){8, 8.01, 7}, 0, "03");
+    /* A share of a negative score alone, -6, would let through what is above the positive. */
+    expect_relative(-8, (const double[]){-6, -9.9, -10}, .25, "3");
+    expect_relative(0, (const double[]){0, .01, -1}, .25, "03");
 }
 
 /* Of two positives and three negatives the teacher knows one and two. */
