@@ -175,6 +175,9 @@ typedef struct gb_finetune_data {
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */
+    const gb_text_hashes *distinct; /* by which no text is twice in a batch, see
+                                       gb_finetune_distinct; not with topics or fixed passages.
+                                       NULL: queries are drawn freely */
     const gb_folder *init; /* what training starts from; NULL: nothing that a scoring reads */
     const gb_fixed_passages *fixed; /* then `bert` encodes queries alone, and the negatives of a
                                        query are what of its best params->negatives passages is no
@@ -385,6 +388,19 @@ void gb_finetune_destroy(void *self);
 /* Before training: values of the scoring's parameters. */
 bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *params, uint64_t seed,
                        float *values, gb_status *status);
+/* What batches without duplicates make of some epochs. */
+typedef struct gb_distinct {
+    uint32_t steps;    /* batches of all epochs */
+    uint64_t put_off;  /* visits of queries that had to wait for a later batch of their epoch */
+    uint64_t left_out; /* visits that are in no batch of their epoch */
+} gb_distinct;
+/* Before the task is made, with data->distinct: how many steps there are. Every epoch is in a new
+ * order, as without. A query with a text, itself or a passage, that is in the batch by another
+ * query waits for the next batch, before those that were not looked at yet. The first batch that
+ * cannot be filled ends the epoch; what is in it and what waits is left out of this epoch. It takes
+ * 8 (2 + negatives) bytes a query. GB_DATA if an epoch has no batch. */
+bool gb_finetune_distinct(const gb_finetune_params *params, const gb_finetune_data *data,
+                          uint32_t epochs, gb_distinct *found, gb_status *status);
 /* After training: how many pairs of a query and a passage its batches left out as copies. The drawn
  * batch is lost. */
 bool gb_finetune_copies(void *self, uint32_t steps, uint64_t *copies, gb_status *status);

@@ -174,6 +174,7 @@ typedef struct gb_finetuning_settings {
     uint32_t clusters;               /* of them: batches are of one; 0: of all queries */
     bool two_towers;                 /* queries have an encoder of their own */
     bool mask_copies;                /* within a batch, see gb_finetune_data.copies */
+    bool no_duplicates;              /* likewise, see gb_finetune_data.distinct */
     uint32_t scoring, loss;          /* indices into gb_scorings and gb_losses */
     gb_own_settings scoring_own[GB_SCORINGS_MAX]; /* what one alone knows, in their order */
     gb_own_settings loss_own[GB_LOSSES_MAX];      /* likewise */

@@ -16,14 +16,21 @@ uint32_t finetune_max_length(const gb_finetune_params *params)
 
 /* ---- rows ---- */
 
-/* The index-th visit: which query, in which epoch. */
-static const gb_training_query *visit(finetune_drawer *d, uint64_t index, uint32_t *epoch)
+/* The i-th query of a step, and in which epoch it is visited. */
+static const gb_training_query *visit(finetune_drawer *d, uint32_t step, uint32_t i,
+                                      uint32_t *epoch)
 {
     const gb_training_query *queries = d->data.set->queries;
-    const gb_training_query *query = &queries[d->data.topics ? finetune_topics_at(&d->topics, index)
-                                                             : gb_epochs_at(&d->order, index)];
+    uint32_t batch = d->batch.queries;
+    uint64_t index = (uint64_t)step * batch + i;
+    if (d->data.distinct) {
+        const finetune_distinct *x = &d->distinct;
+        *epoch = x->epoch;
+        return &queries[x->order[(size_t)(step - x->first) * batch + i]];
+    }
     *epoch = (uint32_t)(index / d->data.set->count);
-    return query;
+    return &queries[d->data.topics ? finetune_topics_at(&d->topics, index)
+                                   : gb_epochs_at(&d->order, index)];
 }
 
 bool finetune_draw_random(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
@@ -38,9 +45,8 @@ bool finetune_draw_random(finetune_drawer *d, const gb_training_query *q, uint32
         (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool, rows, status);
 }
 
-/* The positive of a query, then its negatives. */
-static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
-                          uint32_t *rows, gb_status *status)
+bool finetune_draw_passages(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
+                            uint32_t *rows, gb_status *status)
 {
     const gb_training_set *set = d->data.set;
     uint32_t count = d->params->negatives - d->params->random;
@@ -61,14 +67,14 @@ static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32
 static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
 {
     gb_training_batch *b = &d->batch;
-    uint64_t first = (uint64_t)step * b->queries;
     uint32_t epoch;
-    bool ok = true;
+    bool ok = !d->data.distinct || finetune_distinct_go(d, step, status);
     for (uint32_t i = 0; ok && i < b->queries; i++) {
-        const gb_training_query *q = visit(d, first + i, &epoch);
+        const gb_training_query *q = visit(d, step, i, &epoch);
         b->rows[i] = q->query;
         d->drawn[i] = q;
-        ok = draw_passages(d, q, epoch, b->rows + b->queries + (size_t)i * b->per_query, status);
+        ok = finetune_draw_passages(d, q, epoch, b->rows + b->queries + (size_t)i * b->per_query,
+                                    status);
     }
     return ok;
 }
@@ -192,6 +198,10 @@ bool finetune_draw(finetune_drawer *d, uint32_t step, gb_status *status)
 bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
 {
     gb_training_batch *b = &d->batch;
+    if (d->params->random > d->params->negatives)
+        return gb_fail(status, GB_USAGE, "--random-negatives", "raise --negatives-per-query",
+                       "%u of %u negatives of a query cannot be random", d->params->random,
+                       d->params->negatives);
     b->queries = d->params->batch;
     b->per_query = 1 + d->params->negatives;
     b->pairs = d->scoring->add_pair;
@@ -207,6 +217,8 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
             (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
            (!d->data.topics || finetune_topics_make(&d->topics, d->data.topics, d->data.set->count,
                                                     b->queries, d->params->seed, status)) &&
+           (!d->data.distinct || finetune_distinct_make(&d->distinct, d->data.set->count,
+                                                        1 + b->per_query, b->queries, status)) &&
            gb_epochs_make(&d->order, d->data.set->count, d->params->seed, 1, status);
 }
 
@@ -256,6 +268,7 @@ void finetune_drawer_free(finetune_drawer *d)
 {
     gb_epochs_free(&d->order);
     finetune_topics_free(&d->topics);
+    finetune_distinct_free(&d->distinct);
     gb_batch_free(&d->batch.tokens);
     free(d->batch.rows);
     free(d->batch.teacher);

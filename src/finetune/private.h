@@ -20,6 +20,30 @@ void finetune_topics_free(finetune_topics *topics); /* also of zeros */
 /* Query of the index-th visit, each once in an epoch. */
 uint32_t finetune_topics_at(finetune_topics *topics, uint64_t index);
 
+/* Batches of an epoch in which no text is there twice, distinct.c. */
+typedef struct finetune_distinct {
+    uint32_t count;          /* queries */
+    uint32_t width;          /* texts of a query: itself and its passages */
+    uint32_t batch;          /* queries of a step */
+    uint32_t epoch;          /* whose batches these are; UINT32_MAX: none */
+    uint32_t first, batches; /* its first step, and its steps */
+    uint32_t put_off;        /* queries of it that had to wait for a batch */
+    uint32_t *order;         /* [count] batch by batch, then those that are in none */
+    uint64_t *texts;         /* [count][width] hashes of the epoch, none of them 0 */
+    /* While batches are filled: */
+    uint32_t next;          /* in the order */
+    uint32_t *waiting;      /* [count] those that wait, the first one before others */
+    uint32_t waiting_count; /* how many */
+    uint64_t *seen;         /* [slots] texts of the batch, a table of hashes; 0: free */
+    size_t slots;           /* a power of two */
+} finetune_distinct;
+bool finetune_distinct_make(finetune_distinct *distinct, uint32_t count, uint32_t width,
+                            uint32_t batch, gb_status *status);
+void finetune_distinct_free(finetune_distinct *distinct); /* also of zeros */
+/* Fills batches of the queries in `order`, by their texts. The first batch that cannot be filled
+ * ends it: with what it has and what waits, it is left behind the others. */
+void finetune_distinct_fill(finetune_distinct *distinct);
+
 /* Draws batches. */
 typedef struct finetune_drawer {
     const gb_finetune_params *params; /* settings */
@@ -29,6 +53,7 @@ typedef struct finetune_drawer {
     gb_special_ids specials;          /* ids around texts */
     gb_epochs order;                  /* of the queries */
     finetune_topics topics;           /* likewise, where batches are of one topic */
+    finetune_distinct distinct;       /* likewise, where no text is twice in a batch */
     uint32_t *pool;                   /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;             /* allocated */
     gb_training_batch batch;          /* what was drawn last */
@@ -37,6 +62,14 @@ typedef struct finetune_drawer {
 
 /* The teacher's score of a passage in its list for a query, which may be NULL; NAN: none. */
 double finetune_score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage);
+
+/* Makes the batches of the epoch of a step: a function of seed and epoch, but that the first step
+ * of an epoch follows from those before. What was drawn is lost. GB_DATA if there is no batch. */
+bool finetune_distinct_go(finetune_drawer *drawer, uint32_t step, gb_status *status);
+
+/* The passages of a query in an epoch: its positive, then its negatives. */
+bool finetune_draw_passages(finetune_drawer *drawer, const gb_training_query *query, uint32_t epoch,
+                            uint32_t *rows, gb_status *status);
 
 #define FINETUNE_RANDOM_SEED 0x9e3779b97f4a7c15u /* of negatives that come from no pool */
 #define FINETUNE_MARGIN_SEED 0xbf58476d1ce4e5b9u /* of balanced ones */

@@ -337,10 +337,6 @@ static void set_defaults(finetune *f)
 
 static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *status)
 {
-    if (f->params.random > f->params.negatives)
-        return gb_fail(status, GB_USAGE, "--random-negatives", "raise --negatives-per-query",
-                       "%u of %u negatives of a query cannot be random", f->params.random,
-                       f->params.negatives);
     if (f->loss->needs & GB_LOSS_SINGLE && !f->scoring->single)
         return gb_fail(status, GB_USAGE, "--loss", "use --scoring dense, or another loss",
                        "the loss %s compares passages with passages, of which the scoring %s makes "

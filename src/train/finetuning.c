@@ -19,6 +19,7 @@ typedef struct finetuning {
     gb_training_set set;                    /* queries */
     gb_text_hashes texts;                   /* of all texts, where copies are looked for */
     gb_filtered filtered;                   /* what is no negative */
+    gb_distinct distinct;                   /* what batches without duplicates leave out */
     gb_run teacher;                         /* scores, where a loss asks for them */
     uint32_t *topics;                       /* of the queries, or NULL */
     train_pair_teacher *pair_teacher;       /* a model, or NULL */
@@ -75,7 +76,7 @@ static bool make_set(finetuning *f, gb_status *status)
                                   .seed = o->params.seed,
                                   .filter = &o->filter};
     return train_set_make(&how, &f->set, &f->texts, &f->filtered, status) &&
-           (!o->mask_copies || f->texts.passages ||
+           ((!o->mask_copies && !o->no_duplicates) || f->texts.passages ||
             gb_text_hashes_make(&f->texts, &f->tokens, status));
 }
 
@@ -156,6 +157,28 @@ static uint32_t steps_of(const finetuning *f)
     return (uint32_t)((visits + batch - 1) / batch);
 }
 
+/* Without duplicates the steps are those of whole batches; the task's batch may be smaller, for
+ * --cost. */
+static bool count_distinct(finetuning *f, const gb_finetune_data *data, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    gb_distinct *found = &f->distinct;
+    gb_finetune_params params = f->params;
+    params.batch = o->params.batch;
+    if (!data->distinct)
+        return true;
+    if (!gb_finetune_distinct(&params, data, o->epochs, found, status))
+        return false;
+    f->params.steps = found->steps;
+    uint64_t visits = (uint64_t)o->epochs * f->set.count;
+    gb_log(found->left_out > visits / 10 ? GB_LOG_WARN : GB_LOG_INFO,
+           "batches without duplicates: of %llu visits of queries %llu are put off to a later "
+           "batch, and %llu are in no batch of their epoch",
+           (unsigned long long)visits, (unsigned long long)found->put_off,
+           (unsigned long long)found->left_out);
+    return true;
+}
+
 /* What the inputs and the other settings say of the task. */
 static bool make_params(finetuning *f, gb_status *status)
 {
@@ -201,9 +224,11 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .pair_teacher = train_pair_teacher_of(f->pair_teacher),
                                    .topics = f->topics,
                                    .copies = o->mask_copies ? &f->texts : NULL,
+                                   .distinct = o->no_duplicates ? &f->texts : NULL,
                                    .init = f->init.folder,
                                    .fixed = o->passage_vectors.count ? &f->fixed.passages : NULL};
-    return gb_finetune_prepare(&data, &f->params, &f->config, status) &&
+    return count_distinct(f, &data, status) &&
+           gb_finetune_prepare(&data, &f->params, &f->config, status) &&
            (f->model = gb_params_create(status)) &&
            gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
            gb_bert_add_projector(f->model, &f->bert, o->projector, status) &&
@@ -355,6 +380,10 @@ static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, 
                                       "unscored", (json_int_t)t->missing, "dropped_queries",
                                       (json_int_t)t->dropped_queries, "short_queries",
                                       (json_int_t)t->short_queries));
+    if (f->settings->no_duplicates)
+        json_object_set_new(maker->facts, "no_duplicates",
+                            json_pack("{s:I, s:I}", "put_off", (json_int_t)f->distinct.put_off,
+                                      "left_out", (json_int_t)f->distinct.left_out));
     if (f->settings->passage_vectors.count)
         return true;
     if (!f->settings->mask_copies)

@@ -239,6 +239,10 @@ static const gb_option of_finetuning[] = {
     {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), 0, NULL,
      "in a batch, a passage with the text of a positive is no negative, nor is it for a query of "
      "the same text"},
+    {"no-duplicates", GB_OPTION_FLAG, FIELD(no_duplicates), 0, NULL,
+     "no text is twice in a batch: a query with a text, its own or of its positive or a negative, "
+     "that is there already waits for the next batch. Queries that fill no whole batch at the end "
+     "of an epoch are left out of it"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD
@@ -311,6 +315,11 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
     if (o->params.margin_bins && !o->teacher)
         return gb_fail(status, GB_USAGE, NULL, "give --teacher, and a loss that asks for one",
                        "--margin-bins are of a teacher's margins");
+    if (o->no_duplicates && (o->clusters || o->passage_vectors.count))
+        return gb_fail(status, GB_USAGE, "--no-duplicates",
+                       "leave it out, or --clusters and --passage-vectors",
+                       "clusters say themselves which queries share a batch, and where passages "
+                       "are searched for a query is compared with its own alone");
     if (!o->passage_vectors.count)
         return o->negatives.count ||
                gb_fail(status, GB_USAGE, NULL, "give --negatives, e.g. of gabbro bm25-run",

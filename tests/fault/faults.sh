@@ -462,6 +462,10 @@ fault 2 "more random negatives than negatives" 'raise --negatives-per-query' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --negatives-per-query 2 --random-negatives 3
 fault 2 "clusters of no vectors" 'need --query-vectors' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --clusters 3
+fault 2 "no duplicates in clusters" 'leave it out, or --clusters' gabbro finetune --init "$encoder" $data \
+    --negatives "$bm25" --clusters 3 --no-duplicates
+fault 3 "batches that cannot be without duplicates" 'give a smaller --batch' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --batch 1000 --no-duplicates
 fault 2 "two towers with a projector" 'use --scoring dense, and no projector' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --two-towers --projector linear
 printf 'q0\td0\td1\t5.5\t1.5\n' >few.tsv

@@ -314,3 +314,60 @@ Test(training_set, batches_are_of_one_topic)
     cr_expect_leq(mixed, steps - EPOCHS * 4, "%u of %u batches are mixed", mixed, steps);
     finetune_topics_free(&topics);
 }
+
+/* ---- batches without duplicates ---- */
+
+enum { DRAWN = 60, WIDTH = 3, BATCH = 7 };
+
+/* As one would say it: of those that are left the first that fit, batch by batch. Returns the
+ * queries of whole batches. */
+static uint32_t fill_slowly(const uint64_t *texts, uint32_t *left, uint32_t *batches)
+{
+    uint32_t done = 0, filled = BATCH;
+    for (uint32_t count = DRAWN; filled == BATCH;) {
+        uint32_t kept = 0;
+        filled = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            bool fits = filled < BATCH;
+            for (uint32_t b = 0; fits && b < filled * WIDTH * WIDTH; b++)
+                fits = texts[left[i] * WIDTH + b % WIDTH] !=
+                       texts[batches[done + b / WIDTH / WIDTH] * WIDTH + b / WIDTH % WIDTH];
+            if (fits)
+                batches[done + filled++] = left[i];
+            else
+                left[kept++] = left[i];
+        }
+        count = kept;
+        done += filled == BATCH ? BATCH : 0;
+    }
+    return done;
+}
+
+Test(training_set, batches_have_no_text_twice)
+{
+    uint64_t put_off = 0;
+    for (uint32_t seed = 0; seed < 50; seed++) {
+        gb_rng rng = gb_rng_make(seed, GB_RNG_TEST, 0, 0);
+        gb_status status = {0};
+        finetune_distinct x;
+        uint32_t left[DRAWN], wanted[DRAWN], seen[DRAWN] = {0};
+        cr_assert(finetune_distinct_make(&x, DRAWN, WIDTH, BATCH, &status));
+        /* From hardly any copies to batches that cannot be filled. A query may have a text twice.
+         */
+        for (uint32_t i = 0; i < DRAWN * WIDTH; i++)
+            x.texts[i] = (1 + gb_rng_below(&rng, 10 + 20 * seed)) * 0x100000001u;
+        gb_rng_order(&rng, x.order, DRAWN);
+        memcpy(left, x.order, sizeof left);
+        finetune_distinct_fill(&x);
+        uint32_t filled = fill_slowly(x.texts, left, wanted);
+        cr_expect_eq(x.batches * BATCH, filled, "seed %u", seed);
+        cr_expect_arr_eq(x.order, wanted, sizeof *wanted * filled, "seed %u", seed);
+        for (uint32_t i = 0; i < DRAWN; i++)
+            seen[x.order[i]]++;
+        for (uint32_t q = 0; q < DRAWN; q++)
+            cr_expect_eq(seen[q], 1, "seed %u, query %u", seed, q);
+        put_off += x.put_off;
+        finetune_distinct_free(&x);
+    }
+    cr_expect_gt(put_off, 0);
+}
