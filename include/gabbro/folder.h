@@ -275,11 +275,23 @@ gb_pooling gb_pooling_named(const char *word);
 /* The other way round; NULL for unstated and for terms. */
 const char *gb_pooling_word(gb_pooling pooling);
 
+/* How a folder says that vectors of two texts are compared. */
+typedef enum gb_similarity {
+    GB_SIMILARITY_UNSTATED, /* it does not say */
+    GB_SIMILARITY_DOT,
+    GB_SIMILARITY_COSINE,
+    GB_SIMILARITY_EUCLIDEAN, /* distances, which are not computed */
+    GB_SIMILARITY_MANHATTAN,
+} gb_similarity;
+/* sentence-transformers' word for it; NULL for unstated. */
+const char *gb_similarity_word(gb_similarity similarity);
+
 /* What the sentence-transformers files of a folder say: those of a SentenceTransformer, or of a
  * SparseEncoder, whose pooling is GB_POOLING_TERMS. */
 typedef struct gb_sentence_settings {
-    gb_pooling pooling;   /* from 1_Pooling/config.json, or that of 1_SpladePooling */
-    bool normalize;       /* vectors are scaled to length 1 */
+    gb_pooling pooling;       /* from 1_Pooling/config.json, or that of 1_SpladePooling */
+    bool normalize;           /* vectors are scaled to length 1 */
+    gb_similarity similarity; /* as read; what is written follows from `normalize` */
     uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
     bool query_tokens;    /* of sparse vectors: a query's has a fixed weight for each of its tokens,
                              written as 1, and is made without the model (SPLADE-doc) */
@@ -289,8 +301,10 @@ typedef struct gb_sentence_settings {
     bool probability; /* to be written: what a cross-encoder's library returns, see
                          gb_bert_config_write_pairs */
 } gb_sentence_settings;
-/* Reads modules.json and the files that it names; without it, pooling is GB_POOLING_UNSTATED.
- * GB_DATA for a module or a pooling that this program does not compute. */
+/* Reads modules.json and the files that it names; without it, pooling is GB_POOLING_UNSTATED; and
+ * the similarity of config_sentence_transformers.json. They make the vectors that the folder's own
+ * encode() gives; gb_settle_similarity says how these are compared. GB_DATA for a module, a pooling
+ * or a similarity that is not known here. */
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status);
 
 /* Length of the longest pair that a cross-encoder's folder allows, in tokens with three specials:
@@ -300,6 +314,9 @@ bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status 
 
 /* Says whether the folder at `path`, which need not be open, makes sparse vectors. */
 bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status);
+/* Says whether the folder at `path` compares by the cosine vectors that it does not scale itself.
+ */
+bool gb_folder_is_cosine_unscaled(const char *path, bool *unscaled, gb_status *status);
 /* Reads the weights [V] of a query's tokens, of a folder with query_tokens. */
 bool gb_folder_query_weights(const gb_folder *folder, float *weights, gb_status *status);
 

@@ -7,6 +7,7 @@
 
 #define TRANSFORMER_SETTINGS "sentence_bert_config.json"
 #define PROMPT_SETTINGS      "config_sentence_transformers.json"
+#define SIMILARITY           "similarity_fn_name" /* of the same */
 #define TERM_POOLING         "1_SpladePooling"
 
 /* ---- writing ---- */
@@ -73,8 +74,8 @@ static bool save(const char *dir, const char *name, json_t *json, gb_status *sta
 bool folder_write_prompts(const char *dir, const gb_sentence_settings *how, gb_status *status)
 {
     json_t *prompts =
-        json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
-                  "similarity_fn_name", how->normalize ? "cosine" : "dot");
+        json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name", SIMILARITY,
+                  gb_similarity_word(how->normalize ? GB_SIMILARITY_COSINE : GB_SIMILARITY_DOT));
     if (how->pooling == GB_POOLING_TERMS)
         json_object_set_new(prompts, "model_type", json_string("SparseEncoder"));
     return save(dir, PROMPT_SETTINGS, prompts, status);
@@ -259,22 +260,83 @@ static bool read_modules(const source *from, const char *path, gb_sentence_setti
     return ok;
 }
 
-bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status)
+/* Whether the folder's modules.json, if there is one, names a module of that class. */
+static bool has_module(const char *path, const char *kind, bool *has, gb_status *status)
 {
     char *file = gb_path_join(status, path, "modules.json");
     bool there = file && gb_file_exists(file);
     json_t *modules = there ? gb_json_load(file, GB_JSON_ANY, status) : NULL;
     bool ok = file && (modules || !there);
-    *sparse = false;
+    *has = false;
     for (size_t i = 0; i < json_array_size(modules); i++) {
         const char *type = gb_json_text(json_array_get(modules, i), "type");
         const char *dot = strrchr(type, '.');
-        *sparse = *sparse || strcmp(dot ? dot + 1 : type, "SpladePooling") == 0;
+        *has = *has || strcmp(dot ? dot + 1 : type, kind) == 0;
     }
     json_decref(modules);
     free(file);
-    return ok && (*sparse || folder_router_is_sparse(path, sparse, status));
+    return ok;
 }
+
+bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status)
+{
+    return has_module(path, "SpladePooling", sparse, status) &&
+           (*sparse || folder_router_is_sparse(path, sparse, status));
+}
+
+/* ---- similarity ---- */
+
+static const char *const similarities[] = {[GB_SIMILARITY_DOT] = "dot",
+                                           [GB_SIMILARITY_COSINE] = "cosine",
+                                           [GB_SIMILARITY_EUCLIDEAN] = "euclidean",
+                                           [GB_SIMILARITY_MANHATTAN] = "manhattan"};
+
+const char *gb_similarity_word(gb_similarity similarity)
+{
+    return similarities[similarity];
+}
+
+/* "similarity_fn_name"; null is as if it were absent. */
+static bool take_similarity(const json_t *json, const char *path, gb_similarity *similarity,
+                            gb_status *status)
+{
+    const char *word = NULL;
+    *similarity = GB_SIMILARITY_UNSTATED;
+    if (!gb_json_get_string(json, SIMILARITY, path, &word, status))
+        return false;
+    for (gb_similarity s = GB_SIMILARITY_DOT; word && s <= GB_SIMILARITY_MANHATTAN; s++)
+        if (strcmp(word, similarities[s]) == 0)
+            *similarity = s;
+    return !word || *similarity != GB_SIMILARITY_UNSTATED ||
+           gb_fail(status, GB_DATA, path, "\"cosine\" and \"dot\" are computed",
+                   "the similarity \"%.60s\" is not known here", word);
+}
+
+static bool read_similarity(const char *folder, gb_similarity *similarity, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, PROMPT_SETTINGS);
+    bool ok = path != NULL;
+    *similarity = GB_SIMILARITY_UNSTATED;
+    if (ok && gb_file_exists(path)) {
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
+        ok = json && take_similarity(json, path, similarity, status);
+        json_decref(json);
+    }
+    free(path);
+    return ok;
+}
+
+bool gb_folder_is_cosine_unscaled(const char *path, bool *unscaled, gb_status *status)
+{
+    gb_similarity similarity;
+    bool scaled;
+    bool ok = read_similarity(path, &similarity, status) &&
+              has_module(path, "Normalize", &scaled, status);
+    *unscaled = ok && similarity == GB_SIMILARITY_COSINE && !scaled;
+    return ok;
+}
+
+/* ---- reading all of it ---- */
 
 /* The longest input: max_seq_length, never above what the position embeddings hold. */
 static bool read_length(const source *from, gb_sentence_settings *settings, gb_status *status)
@@ -320,7 +382,8 @@ static bool read_sentence(const source *from, gb_sentence_settings *settings, gb
     if (ok && gb_file_exists(path))
         ok = read_modules(from, path, settings, status);
     free(path);
-    return ok && read_length(from, settings, status);
+    return ok && read_length(from, settings, status) &&
+           read_similarity(from->path, &settings->similarity, status);
 }
 
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)

@@ -309,6 +309,52 @@ Test(folder, sentence_settings)
     drop_model(&m);
 }
 
+/* "similarity_fn_name", with a Normalize module or without. */
+Test(folder, similarity)
+{
+    static const struct {
+        const char *file;         /* config_sentence_transformers.json; NULL: there is none */
+        gb_similarity similarity; /* that it says */
+    } cases[] = {{NULL, GB_SIMILARITY_UNSTATED},
+                 {"{}", GB_SIMILARITY_UNSTATED},
+                 {"{\"similarity_fn_name\": null}", GB_SIMILARITY_UNSTATED},
+                 {"{\"similarity_fn_name\": \"dot\"}", GB_SIMILARITY_DOT},
+                 {"{\"similarity_fn_name\": \"cosine\"}", GB_SIMILARITY_COSINE},
+                 {"{\"similarity_fn_name\": \"euclidean\"}", GB_SIMILARITY_EUCLIDEAN},
+                 {"{\"similarity_fn_name\": \"manhattan\"}", GB_SIMILARITY_MANHATTAN}};
+    static const char *const damaged[][2] = {
+        {"{\"similarity_fn_name\": \"cos\"}", "the similarity \"cos\" is not known"},
+        {"{\"similarity_fn_name\": 1}", "is not a string"}};
+    for (int normalize = 0; normalize < 2; normalize++) {
+        model m;
+        make_model(&m, false);
+        m.params.sentence.normalize = normalize;
+        m.params.replace = true;
+        gb_status status = {0};
+        cr_assert(gb_folder_write(at("m"), &m.params, &status), "%s", status.what);
+        gb_folder *folder = gb_folder_open(at("m"), &status);
+        gb_sentence_settings settings;
+        bool unscaled;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            gb_remove_tree(at("m/config_sentence_transformers.json"), NULL);
+            if (cases[i].file)
+                spill(at("m/config_sentence_transformers.json"), cases[i].file);
+            cr_assert(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
+            cr_expect_eq(settings.similarity, cases[i].similarity, "case %zu", i);
+            cr_expect_eq(settings.normalize, normalize, "vectors are those of encode()");
+            cr_assert(gb_folder_is_cosine_unscaled(at("m"), &unscaled, &status), "%s", status.what);
+            cr_expect_eq(unscaled, !normalize && settings.similarity == GB_SIMILARITY_COSINE);
+        }
+        for (size_t i = 0; i < 2; i++) {
+            spill(at("m/config_sentence_transformers.json"), damaged[i][0]);
+            cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+            cr_expect_not_null(strstr(status.what, damaged[i][1]), "%s", status.what);
+        }
+        gb_folder_close(folder);
+        drop_model(&m);
+    }
+}
+
 /* Sparse vectors, in the words of several versions of sentence-transformers. */
 Test(folder, sparse_settings)
 {

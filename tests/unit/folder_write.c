@@ -44,6 +44,7 @@ Test(folder_write, what_is_written_is_read)
     cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
     cr_expect_eq(sentence.pooling, GB_POOLING_CLS);
     cr_expect(!sentence.normalize && sentence.max_length == 10);
+    cr_expect_eq(sentence.similarity, GB_SIMILARITY_DOT);
     gb_folder_close(folder);
     cr_assert(gb_remove_tree(at("model/gabbro.safetensors"), NULL));
     expect_model(at("model"), &m, m.count);
@@ -64,6 +65,7 @@ Test(folder_write, pooling_and_length_are_stated)
     cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
     cr_expect_eq(sentence.pooling, GB_POOLING_MEAN);
     cr_expect(sentence.normalize && sentence.max_length == 7);
+    cr_expect_eq(sentence.similarity, GB_SIMILARITY_COSINE);
     gb_text_prompts prompts;
     cr_assert(gb_folder_prompts(folder, &prompts, &status), "%s", status.what);
     cr_expect_str_eq(prompts.query, "query: ");
