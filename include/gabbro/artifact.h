@@ -65,9 +65,10 @@ gb_vocab *gb_open_vocabulary(const char *step, gb_status *status);
 /* The same of a LLaMA's tokenizer; gb_model_is_language says whether it is one. */
 gb_coder *gb_open_coder(const char *step, gb_status *status);
 void gb_model_input_close(gb_model_input *model); /* also of zeros */
-/* How the encoder in `folder` makes vectors of texts: as its folder says, but for `pooling` (cls or
- * mean; NULL: the folder decides). A folder that says nothing of pooling is named in the log.
- * GB_DATA where the folder wants a prompt and the tokens do not say whether they have one. */
+/* How the encoder in `folder` makes vectors of texts that are compared: as its folder says, but for
+ * `pooling` (cls or mean; NULL: the folder decides). A folder that says nothing of pooling or
+ * similarity is named in the log. GB_DATA where the folder wants a prompt and the tokens do not say
+ * whether they have one, and as for gb_settle_similarity. */
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status);
 /* Settles the pooling of a model's settings: what was asked for counts more than its folder, and
@@ -75,6 +76,14 @@ bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const c
  * says so. */
 void gb_settle_pooling(const char *folder, bool language, gb_pooling asked,
                        gb_sentence_settings *how);
+/* Settles how vectors are compared, which is by their dot product everywhere: where the folder says
+ * "cosine", vectors are scaled to length 1 from here on, whether it has a Normalize module or not.
+ * Where it says nothing and does not scale them, the log says that it is the dot product. GB_DATA
+ * for a similarity that ranks otherwise than either. Comes after gb_settle_pooling. */
+bool gb_settle_similarity(const char *folder, gb_sentence_settings *how, gb_status *status);
+/* Whether that changes the vectors of the model in a folder or artifact; false where there is none.
+ */
+bool gb_model_is_rescaled(const char *path);
 /* Counts the first tokens of a text behind `prompt` (NULL or empty: none) that the model leaves out
  * of the mean, [CLS] and those of the prompt alone; 0 where it leaves none out. */
 bool gb_prompt_tokens(const gb_model_input *model, const gb_sentence_settings *how,

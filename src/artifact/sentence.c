@@ -70,13 +70,46 @@ void gb_settle_pooling(const char *folder, bool language, gb_pooling asked,
     }
 }
 
+bool gb_settle_similarity(const char *folder, gb_sentence_settings *how, gb_status *status)
+{
+    gb_similarity says = how->similarity;
+    bool sparse = how->pooling == GB_POOLING_TERMS;
+    if (says == GB_SIMILARITY_COSINE && !sparse)
+        how->normalize = true;
+    if (says == GB_SIMILARITY_UNSTATED && !how->normalize && !sparse)
+        gb_log(GB_LOG_WARN,
+               "%s: no \"similarity_fn_name\" in config_sentence_transformers.json says how "
+               "vectors are compared; the dot product is taken",
+               folder);
+    /* Of vectors of length 1 the nearest are those of the largest dot product. */
+    bool dot = says == GB_SIMILARITY_UNSTATED || says == GB_SIMILARITY_DOT ||
+               (how->normalize && says != GB_SIMILARITY_MANHATTAN);
+    return dot || gb_fail(status, GB_DATA, folder,
+                          sparse ? "sparse vectors are compared by \"dot\""
+                                 : "\"cosine\" and \"dot\" are computed; gabbro embed makes its "
+                                   "vectors for other programs",
+                          "\"similarity_fn_name\" of config_sentence_transformers.json is \"%s\", "
+                          "by which vectors are not compared here",
+                          gb_similarity_word(says));
+}
+
+bool gb_model_is_rescaled(const char *path)
+{
+    bool rescaled = false;
+    char *folder = gb_find_model_folder(path, NULL);
+    bool ok = folder && gb_folder_is_cosine_unscaled(folder, &rescaled, NULL);
+    free(folder);
+    return ok && rescaled;
+}
+
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status)
 {
     bool ok = gb_folder_sentence(folder, how, status) && check_prompts(folder, tokens, status);
-    if (ok)
-        gb_settle_pooling(gb_folder_path(folder), false, gb_pooling_named(pooling), how);
-    return ok;
+    if (!ok)
+        return false;
+    gb_settle_pooling(gb_folder_path(folder), false, gb_pooling_named(pooling), how);
+    return gb_settle_similarity(gb_folder_path(folder), how, status);
 }
 
 gb_late_kind gb_model_late_kind(const char *path)

@@ -1,5 +1,6 @@
 /* What decides an artifact: its settings, its inputs, the kernels and the device. */
 #include "private.h"
+#include <gabbro/artifact.h>
 #include <gabbro/diag.h>
 
 #include <stdlib.h>
@@ -55,6 +56,16 @@ static bool add_input(json_t *inputs, const gb_option *option, gb_status *status
                      gb_fail_memory(status, "noting inputs"));
 }
 
+/* A model whose vectors are scaled although no module of it does so: earlier programs did not. */
+static bool add_similarity(gb_maker *maker, const gb_option *option, gb_status *status)
+{
+    if (!(maker->params->flags & GB_MAKES_ENCODING) || option->kind != GB_OPTION_TEXT ||
+        !*(const char **)option->value || !gb_model_is_rescaled(*(const char **)option->value))
+        return true;
+    return json_object_set_new(maker->settings, "similarity", json_string("cosine")) == 0 ||
+           gb_fail_memory(status, "noting settings");
+}
+
 /* Notes the option's value, and whether it is the default. */
 static bool add_setting(const gb_maker *maker, const gb_option *option, gb_status *status)
 {
@@ -76,7 +87,8 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
     for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
         if (walk.table->no_key || walk.option.flags & GB_OPTION_NO_KEY)
             continue;
-        ok = walk.option.flags & GB_OPTION_INPUT ? add_input(inputs, &walk.option, status)
+        ok = walk.option.flags & GB_OPTION_INPUT ? add_input(inputs, &walk.option, status) &&
+                                                       add_similarity(maker, &walk.option, status)
                                                  : add_setting(maker, &walk.option, status);
     }
     return ok;

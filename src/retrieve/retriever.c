@@ -37,7 +37,7 @@ static bool open_language(gb_retriever *r, gb_status *status)
     r->sentence.max_length =
         tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
     gb_settle_pooling(r->language.folder, true, gb_pooling_named(r->how.pooling), &r->sentence);
-    return true;
+    return gb_settle_similarity(r->language.folder, &r->sentence, status);
 }
 
 static bool open_model(gb_retriever *r, gb_status *status)

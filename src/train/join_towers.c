@@ -50,9 +50,10 @@ static bool open_tower(tower *t, const char *pooling, gb_status *status)
                        "its vectors are sparse, of tokens, or go through a projector");
     if (pooling)
         t->how.pooling = gb_pooling_named(pooling);
-    return t->how.pooling != GB_POOLING_UNSTATED ||
-           gb_fail(status, GB_DATA, t->path, "--pooling cls, as of DPR, or mean",
-                   "no modules.json says how a vector is made of a text");
+    if (t->how.pooling == GB_POOLING_UNSTATED)
+        return gb_fail(status, GB_DATA, t->path, "--pooling cls, as of DPR, or mean",
+                       "no modules.json says how a vector is made of a text");
+    return gb_settle_similarity(t->path, &t->how, status);
 }
 
 /* Do their vectors belong together, and can both read the same tokens? */

@@ -265,7 +265,7 @@ for at in $(seq 4 4 1200); do printf '\377\377\177\177'; done |
 fault 3 "a loss that is not finite" "not finite" \
     gabbro mlm-loss --model huge $data --vocabulary "$vocabulary"
 cp -r "$encoder/model" asks
-echo '{"prompts": {"query": "query: ", "passage": "passage: "}, "default_prompt_name": null}' \
+echo '{"prompts": {"query": "query: ", "passage": "passage: "}, "default_prompt_name": null, "similarity_fn_name": "dot"}' \
     >asks/config_sentence_transformers.json
 for command in "evaluate --model asks" "encode --model asks" "mine --model asks" \
     "finetune --init asks --negatives $bm25"; do
