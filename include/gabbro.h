@@ -72,6 +72,9 @@ typedef struct gabbro_model_params {
     const char *pooling; /* "cls" or "mean"; NULL: as the model's folder says */
     uint32_t dims;       /* first numbers of a vector that are kept, as Matryoshka models allow, of
                             length 1 again where all were; 0: all */
+    bool compare;        /* vectors are for an index: of length 1 if the folder says that they are
+                            compared by the cosine, GABBRO_DATA if by a distance; false: as
+                            sentence-transformers' encode() gives them */
 } gabbro_model_params;
 
 /* What a text is. Models may have a prompt for queries and one for passages. */
@@ -106,7 +109,8 @@ GABBRO_API bool gabbro_encode(gabbro_model *model, gabbro_kind kind, const char 
 GABBRO_API bool gabbro_count_tokens(gabbro_model *model, gabbro_kind kind, const char *const *texts,
                                     size_t count, uint32_t *tokens, gabbro_status *status);
 /* Scores pairs: scores[i] of queries[i] and passages[i], the inner product of their vectors, or a
- * cross-encoder's logit. A text that comes several times in a row is read once. */
+ * cross-encoder's logit. Where a model's folder says that vectors are compared by the cosine, it is
+ * that; GABBRO_DATA if by a distance. A text that comes several times in a row is read once. */
 GABBRO_API bool gabbro_score(gabbro_model *model, const char *const *queries,
                              const char *const *passages, size_t count, float *scores,
                              gabbro_status *status);
@@ -142,7 +146,8 @@ GABBRO_API gabbro_index *gabbro_index_open(const char *folder, const gabbro_inde
                                            gabbro_status *status);
 /* Finds the index of a model and a collection in the store, or makes it, which takes the time of
  * encoding all passages; where that was interrupted, it goes on. `collection`: a folder or file in
- * any layout that `gabbro collection` imports, or an artifact. */
+ * any layout that `gabbro collection` imports, or an artifact. Its vectors are those of a model
+ * that was opened with `compare`. */
 GABBRO_API gabbro_index *gabbro_index_make(const gabbro_model *model, const char *collection,
                                            const gabbro_index_params *params,
                                            gabbro_status *status);

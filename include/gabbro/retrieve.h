@@ -167,6 +167,8 @@ typedef struct gb_text_encoder_params {
     gb_device *open;         /* open device, which must outlive the encoder; NULL: see `device` */
     gb_pooling pooling;      /* unstated: as the model's folder says */
     uint32_t dims;           /* numbers of a vector that are kept (gb_vector_cut); 0: all */
+    bool compare; /* by their dot product, see gb_settle_similarity; false: vectors as the model's
+                     own encode() gives them */
 } gb_text_encoder_params;
 
 /* An encoder with its tokenizer and prompts: texts go in, vectors come out. */
@@ -184,8 +186,8 @@ bool gb_text_encoder_run(gb_text_encoder *encoder, gb_text_kind kind, const char
                          uint32_t count, const char *label, float *vectors, gb_status *status);
 
 const char *gb_text_encoder_device_name(const gb_text_encoder *encoder); /* as asked for */
-uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *encoder); /* of a text, all included */
-gb_pooling gb_text_encoder_pooling(const gb_text_encoder *encoder);  /* as asked for, else stated */
+/* How vectors are made: as asked for, else as stated. */
+const gb_sentence_settings *gb_text_encoder_sentence(const gb_text_encoder *encoder);
 /* Counts the tokens that such texts become before they are cut: tokens [count]. */
 bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status);

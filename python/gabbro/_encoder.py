@@ -65,13 +65,15 @@ class Encoder(lib.Owned):
     model: a folder as Hugging Face's tools write it, an artifact of gabbro's store, or the name of a
     model in Hugging Face's cache; nothing is downloaded. device: index, part of a name, UUID or
     "cpu" (default: the best). pooling: "cls", "mean" or "last" (default: as the model's folder says).
+    compare: vectors are for an index, and of length 1 if the folder says that they are compared by the
+    cosine; otherwise they are those of sentence-transformers' encode().
 
     sentence-transformers' evaluators, BEIR and MTEB take it as a model. Threads may share it."""
 
-    def __init__(self, model, device=None, pooling=None):
-        self._arguments = (str(model), device, pooling)
+    def __init__(self, model, device=None, pooling=None, compare=False):
+        self._arguments = (str(model), device, pooling, compare)
         params = lib.ModelParams(ctypes.sizeof(lib.ModelParams), lib.path_bytes(device),
-                                 lib.path_bytes(pooling))
+                                 lib.path_bytes(pooling), 0, compare)
         super().__init__(lib.call("gabbro_model_open", lib.path_bytes(model), ctypes.byref(params)),
                          "gabbro_model_close")
         self.model_card_data = _ModelCard()
@@ -123,8 +125,8 @@ class Encoder(lib.Owned):
         return counts
 
     def score(self, pairs):
-        """Scores of pairs (query, passage): an array [pairs], float32. A cross-encoder's are logits;
-        it makes no vectors."""
+        """Scores of pairs (query, passage): an array [pairs], float32: inner products, or cosines if
+        the model's folder says so. A cross-encoder's are logits; it makes no vectors."""
         pairs = list(pairs)
         scores = numpy.empty(len(pairs), numpy.float32)
         lib.call("gabbro_score", self.handle, lib.texts_array([pair[0] for pair in pairs]),
@@ -180,17 +182,23 @@ class Encoder(lib.Owned):
     def get_max_seq_length(self):
         return self.max_tokens
 
+    def _to_multiply(self, left, right):
+        """The same vectors, whose inner products are similarities."""
+        if self.similarity_fn_name == "cosine":
+            return _scaled(left), _scaled(right)
+        if self.similarity_fn_name != "dot":
+            raise ValueError(f"{self.path} compares by {self.similarity_fn_name}, which is not computed")
+        return left, right
+
     def similarity(self, left, right):
         """Similarities [left, right] of arrays or tensors: the cosine, or what the model's folder
         says."""
-        if self.similarity_fn_name == "cosine":
-            left, right = _scaled(left), _scaled(right)
+        left, right = self._to_multiply(left, right)
         return left @ right.T
 
     def similarity_pairwise(self, left, right):
         """Similarities of left[i] and right[i]."""
-        if self.similarity_fn_name == "cosine":
-            left, right = _scaled(left), _scaled(right)
+        left, right = self._to_multiply(left, right)
         return (left * right).sum(-1)
 
     # ---- as BEIR's ----

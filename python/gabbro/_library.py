@@ -17,7 +17,8 @@ class Status(Structure):
 
 
 class ModelParams(Structure):
-    _fields_ = [("size", c_size_t), ("device", c_char_p), ("pooling", c_char_p)]
+    _fields_ = [("size", c_size_t), ("device", c_char_p), ("pooling", c_char_p), ("dims", c_uint32),
+                ("compare", c_bool)]
 
 
 class IndexParams(Structure):

@@ -114,11 +114,12 @@ class Index(lib.Owned):
 class Searcher:
     """Finds passages for questions, as Pyserini's searchers do.
 
-    model: an Encoder, or what one is made of. collection: what `gabbro collection` imports; its index
-    is made once, and kept in the store. index: a folder of an index, in the place of a collection."""
+    model: an Encoder, opened with compare=True, or what one is made of. collection: what `gabbro
+    collection` imports; its index is made once, and kept in the store. index: a folder of an index, in
+    the place of a collection."""
 
     def __init__(self, model, collection=None, *, index=None, device=None, store=None):
-        self.model = model if isinstance(model, Encoder) else Encoder(model, device)
+        self.model = model if isinstance(model, Encoder) else Encoder(model, device, compare=True)
         if (collection is None) == (index is None):
             raise ValueError("give a collection or an index")
         self.index = (Index.open(index, model=self.model) if index is not None

@@ -52,7 +52,8 @@ static bool open_model(gabbro_model *m, const char *name, const gabbro_model_par
                                            .model = m->path,
                                            .device = how->device,
                                            .pooling = m->pooling,
-                                           .dims = m->dims};
+                                           .dims = m->dims,
+                                           .compare = how->compare};
     return open_kind(m, &params, status);
 }
 
@@ -105,12 +106,12 @@ uint32_t gabbro_model_width(const gabbro_model *m)
 
 const char *gabbro_model_pooling(const gabbro_model *m)
 {
-    return m->encoder ? gb_pooling_word(gb_text_encoder_pooling(m->encoder)) : NULL;
+    return m->encoder ? gb_pooling_word(gb_text_encoder_sentence(m->encoder)->pooling) : NULL;
 }
 
 uint32_t gabbro_model_max_tokens(const gabbro_model *m)
 {
-    return m->encoder ? gb_text_encoder_max_tokens(m->encoder)
+    return m->encoder ? gb_text_encoder_sentence(m->encoder)->max_length
                       : gb_text_scorer_max_tokens(m->scorer);
 }
 
@@ -194,21 +195,24 @@ static void join_equal(const char *const *texts, size_t count, const char **dist
     }
 }
 
-/* Vectors of the distinct texts [*kept, width], which the caller frees. */
+/* Vectors of the distinct texts [*kept, width], of length 1 if `unit`, which the caller frees. */
 static float *encode_distinct(gabbro_model *m, gabbro_kind kind, const char *const *texts,
-                              size_t count, size_t *which, gb_status *status)
+                              size_t count, bool unit, size_t *which, gb_status *status)
 {
+    uint32_t width = gabbro_model_width(m);
     const char **distinct = gb_alloc(count, sizeof *distinct, status);
     float *vectors = NULL;
     size_t kept;
     if (distinct) {
         join_equal(texts, count, distinct, which, &kept);
-        vectors = gb_alloc(kept * gabbro_model_width(m), sizeof *vectors, status);
+        vectors = gb_alloc(kept * width, sizeof *vectors, status);
     }
     if (vectors && !encode(m, kind, distinct, kept, vectors, status)) {
         free(vectors);
         vectors = NULL;
     }
+    for (size_t i = 0; vectors && unit && i < kept; i++)
+        gb_vector_cut(vectors + i * width, width, true);
     free(distinct);
     return vectors;
 }
@@ -222,19 +226,33 @@ static bool score_jointly(gabbro_model *m, const char *const *queries, const cha
     return ok;
 }
 
+/* Whether a score is the cosine of vectors that are not of length 1 themselves. */
+static bool find_similarity(const gabbro_model *m, bool *cosine, gb_status *status)
+{
+    gb_sentence_settings how = *gb_text_encoder_sentence(m->encoder);
+    bool scaled = how.normalize;
+    bool ok = gb_settle_similarity(m->path, &how, status);
+    *cosine = ok && how.normalize && !scaled;
+    return ok;
+}
+
 static bool score(gabbro_model *m, const char *const *queries, const char *const *passages,
                   size_t count, float *scores, gb_status *status)
 {
     size_t width = gabbro_model_width(m);
+    bool cosine;
     if (!check_texts(queries, count, status) || !check_texts(passages, count, status))
         return false;
     if (m->scorer)
         return score_jointly(m, queries, passages, count, scores, status);
+    if (!find_similarity(m, &cosine, status))
+        return false;
     size_t *query = gb_alloc(count, sizeof *query, status);
     size_t *passage = query ? gb_alloc(count, sizeof *passage, status) : NULL;
-    float *left = passage ? encode_distinct(m, GABBRO_QUERY, queries, count, query, status) : NULL;
+    float *left =
+        passage ? encode_distinct(m, GABBRO_QUERY, queries, count, cosine, query, status) : NULL;
     float *right =
-        left ? encode_distinct(m, GABBRO_PASSAGE, passages, count, passage, status) : NULL;
+        left ? encode_distinct(m, GABBRO_PASSAGE, passages, count, cosine, passage, status) : NULL;
     for (size_t i = 0; right && i < count; i++) {
         double sum = 0;
         for (size_t k = 0; k < width; k++)

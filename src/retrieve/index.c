@@ -159,7 +159,8 @@ bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *st
                                         .model = params->model,
                                         .open = collection ? gb_maker_device(maker, status) : NULL,
                                         .pooling = gb_pooling_named(maker->pooling),
-                                        .dims = params->dims};
+                                        .dims = params->dims,
+                                        .compare = true};
     passages p = {.encoder = how.open ? gb_text_encoder_open(&how, status) : NULL,
                   .collection = collection};
     bool ok = p.encoder && write_vectors(maker, &p, params, status);

@@ -68,14 +68,14 @@ static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_st
 }
 
 /* What --pooling says counts more than the folder. */
-static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
+static bool settle_vectors(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
     gb_settle_pooling(e->path, e->lm.coder != NULL, how->pooling, &e->sentence);
     if (e->sentence.pooling == GB_POOLING_TERMS)
         return gb_fail(status, GB_DATA, e->path,
                        "gabbro encode writes its vectors, gabbro evaluate and mine rank by them",
                        "the model is one of sparse vectors (SparseEncoder)");
-    return true;
+    return !how->compare || gb_settle_similarity(e->path, &e->sentence, status);
 }
 
 /* All numbers of a vector, or the first ones alone. */
@@ -142,7 +142,7 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     gb_device_params device = gb_ops_device(params->config, params->device);
     device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_GENERATE | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
-    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
+    bool ok = e && open_model(e, params, status) && settle_vectors(e, params, status) &&
               settle_width(e, params->dims, status) && count_left_out(e, status) &&
               (!params->device || (e->device_name = gb_strdup(params->device, status)));
     if (ok && !params->open)
@@ -299,14 +299,9 @@ const char *gb_text_encoder_device_name(const gb_text_encoder *e)
     return e->device_name;
 }
 
-uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *e)
+const gb_sentence_settings *gb_text_encoder_sentence(const gb_text_encoder *e)
 {
-    return e->sentence.max_length;
-}
-
-gb_pooling gb_text_encoder_pooling(const gb_text_encoder *e)
-{
-    return e->sentence.pooling;
+    return &e->sentence;
 }
 
 bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,

@@ -23,7 +23,9 @@ static bool open_all(asking *a, const gb_ask_params *params, gb_status *status)
 {
     *a = (asking){.how = params};
     gabbro_status said = {0};
-    if (!(a->model = gb_library_open_model(params->config, params->model, &params->how, &said)))
+    gabbro_model_params open = params->how;
+    open.compare = true;
+    if (!(a->model = gb_library_open_model(params->config, params->model, &open, &said)))
         return gb_library_failed(&said, status);
     const gabbro_index_params how = {.size = sizeof how, .model = a->model};
     if (!(a->index = gb_library_open_index(params->config, params->index, &how, &said)))

@@ -356,7 +356,9 @@ static bool open_site(server *s, const gb_serve_params *params, gb_status *statu
         return gb_dir_exists(params->run) ||
                gb_fail(status, GB_DATA, params->run, "the folder that reproduce --out names",
                        "no such folder");
-    if (!(site->model = gb_library_open_model(params->config, params->model, &params->open, &said)))
+    gabbro_model_params open = params->open;
+    open.compare = params->index != NULL;
+    if (!(site->model = gb_library_open_model(params->config, params->model, &open, &said)))
         return gb_library_failed(&said, status);
     site->width = gabbro_model_width(site->model);
     site->max_tokens = gabbro_model_max_tokens(site->model);

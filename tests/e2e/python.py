@@ -21,9 +21,9 @@ def expect(what, held):
     print(("ok - " if held else "not ok - ") + what)
 
 
-def refused(what, error, call, *arguments):
+def refused(what, error, call, *arguments, **named):
     try:
-        call(*arguments)
+        call(*arguments, **named)
     except error as raised:
         expect(f"{what}: {type(raised).__name__}", True)
         return raised
@@ -63,6 +63,21 @@ index = gabbro.Index.of(found, texts)
 scores, rows = index.search(found, len(texts) + 1)
 expect("vectors of one's own are searched", numpy.allclose(scores[:, :-1], -numpy.sort(-(found @ found.T)), atol=1e-5))
 expect("and end where there are no more", (rows[:, -1] == -1).all() and index.id(rows[0, 0]) in texts)
+
+# Folders that say "cosine" and "manhattan", without a module that scales.
+plain, compared, distant = gabbro.Encoder("cosine"), gabbro.Encoder("cosine", compare=True), gabbro.Encoder("manhattan")
+raw, unit = plain.encode(texts), compared.encode(texts)
+cosines = plain.similarity(raw, raw)
+expect("vectors are those of encode()", numpy.array_equal(raw, distant.encode(texts)) and not numpy.allclose(raw, unit))
+expect("and of length 1 to compare them", numpy.allclose(unit @ unit.T, cosines, atol=1e-6))
+for name, model in (("as they are", plain), ("to compare them", compared)):
+    expect(f"scores are cosines of vectors {name}",
+           numpy.allclose(model.score([(texts[0], texts[1]), (texts[2], texts[0])]), cosines[[0, 2], [1, 0]], atol=1e-6))
+expect("a searcher that opens a model gives cosines",
+       abs(gabbro.Searcher("cosine", collection).search(texts[0], 1)[0].score) < 1 + 1e-6)
+refused("scores by a distance", gabbro.GabbroError, distant.score, [(texts[0], texts[1])])
+refused("similarities by a distance", ValueError, distant.similarity, raw, raw)
+refused("vectors to compare by a distance", gabbro.GabbroError, gabbro.Encoder, "manhattan", compare=True)
 
 ranked = gabbro.Run.read(run)
 mean, values = ranked.measure(qrels, "ndcg_cut_10", per_query=True)

@@ -23,6 +23,11 @@ run=$(made bm25-run --collection "$collection" --split test)/run.trec
 printf 'rain stone\nmoss\nriver ice sand\n' >questions
 "$gabbro" embed "$model" questions --query --out vectors.npy --quiet
 "$gabbro" ask "$model" "$collection" --json --quiet <questions >answers
+for similarity in cosine manhattan; do # of means, which differ in length
+    cp -r "$model/model" $similarity
+    printf '{"pooling_mode_mean_tokens": true}' >$similarity/1_Pooling/config.json
+    printf '{"similarity_fn_name": "%s"}' $similarity >$similarity/config_sentence_transformers.json
+done
 "$python" "$tests/python.py" "$model" "$collection" beir/qrels/test.tsv "$run" questions vectors.npy answers >out 2>said
 status=$?
 take_checks out
