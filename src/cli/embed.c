@@ -59,7 +59,7 @@ const gb_command gb_cli_embed = {
         "JSON with a \"text\" and perhaps a \"title\" and an \"_id\". MODEL is a folder as Hugging "
         "Face's tools write it, an artifact, or the name of a model in Hugging Face's cache, such "
         "as all-MiniLM-L6-v2; nothing is downloaded. Prompts, pooling and normalisation are the "
-        "model's.\n\n"
+        "model's, as in sentence-transformers' encode().\n\n"
         "A line of JSON is written for each text: its \"_id\" if it has one, its \"text\" and its "
         "\"vector\". On a terminal the first numbers of each vector are shown instead.\n\n"
         "  echo 'What is basalt?' | gabbro embed all-MiniLM-L6-v2 --query",
