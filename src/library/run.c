@@ -126,7 +126,8 @@ bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_s
 {
     gb_status own = {0};
     const gb_run_style style = {.tag = tag};
-    bool word = !tag || is_id(tag, false) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
+    bool word =
+        !tag || is_id(tag, false) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
     pthread_mutex_lock(&r->lock);
     bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &own);
     pthread_mutex_unlock(&r->lock);
