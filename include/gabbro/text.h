@@ -1,5 +1,6 @@
 /* Text module: turns text into tokens, and tokens into text. It has Unicode normalisation,
- * WordPiece, sentencepiece models, sentences, stems, and the masking of tokens. */
+ * WordPiece, sentencepiece models, sentences, stems, regular expressions, and the masking of
+ * tokens. */
 #ifndef GABBRO_TEXT_H
 #define GABBRO_TEXT_H
 
@@ -211,6 +212,23 @@ bool gb_analyze(gb_analyzer *analyzer, const char *text, size_t length,
                 bool (*term)(void *ctx, const char *bytes, size_t length), void *ctx,
                 gb_status *status);
 bool gb_is_stop_word(const char *word, size_t length); /* Lucene's list, lower case */
+
+/* ---- regular expressions ---- */
+
+/* A regular expression of ICU, which is searched for as DPR does: case does not count, ^ and $ are
+ * also the ends of lines (by "\n" alone), and expression and text are decomposed (NFD). Each
+ * thread needs one of its own. */
+typedef struct gb_regex gb_regex;
+/* Compiles an expression of UTF-8, which is not empty; it is on the last line of `lines`, or lines
+ * is NULL. A wrong one is GB_DATA: at which character, and what. NULL and GB_USAGE where the
+ * program was built without them. */
+gb_regex *gb_regex_create(const char *expression, size_t length, const gb_lines *lines,
+                          gb_status *status);
+void gb_regex_destroy(gb_regex *regex);
+/* Finds out whether a text of UTF-8 has a match of one of the expressions [count]. GB_DATA if a
+ * search takes more than ten million steps (about a second), or 8 MB for places to go back to. */
+bool gb_regex_search(gb_regex *const *regexes, size_t count, const char *text, size_t length,
+                     bool *found, gb_status *status);
 
 /* ---- masking ---- */
 
