@@ -97,7 +97,8 @@ lua()
     write_pc lua5.4 5.4.4 -llua5.4
 }
 
-# The common library; its data are a file of the sources, which becomes a part of the library as it is.
+# The common library, whose data are a file of the sources that becomes a part of the library as it is, and of the other
+# library the regular expressions.
 icu()
 {
     fetch icu
@@ -107,6 +108,11 @@ icu()
         to_library icuuc $host-g++-posix $CXXFLAGS -std=c++11 -I. -DU_COMMON_IMPLEMENTATION -DU_STATIC_IMPLEMENTATION
     cp -r unicode "$top/include/"
     write_pc icu-uc 72.1 '-licuuc -lstdc++' -DU_STATIC_IMPLEMENTATION
+    cd ../i18n
+    printf '%s.cpp\n' regexcmp regeximp regexst regextxt rematch repattrn ucln_in uregex uregexc |
+        to_library icui18n $host-g++-posix $CXXFLAGS -std=c++11 -I. -I../common -DU_I18N_IMPLEMENTATION -DU_STATIC_IMPLEMENTATION
+    cp -r unicode "$top/include/"
+    write_pc icu-i18n 72.1 '-licui18n -licuuc -lstdc++' -DU_STATIC_IMPLEMENTATION
 }
 
 # Pictures of tables and curves, by SVG and PNG, with the fonts of Windows.
