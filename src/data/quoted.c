@@ -102,14 +102,19 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
-/* The escape at `from` (behind the backslash); NULL where it is none that is known. */
+/* The escape at `from` (behind the backslash); NULL where it is none that is known. A backslash
+ * that escapes nothing stays, as it does in Python: regular expressions have them. */
 static char *take_escape(char *from, char **to)
 {
-    static const char names[] = "\\'\"ntr", values[] = "\\'\"\n\t\r";
+    static const char names[] = "\\'\"ntrabfv", values[] = "\\'\"\n\t\r\a\b\f\v";
     const char *known = *from ? strchr(names, *from) : NULL;
     if (known) {
         *(*to)++ = values[known - names];
         return from + 1;
+    }
+    if (*from && !strchr("xuUN01234567\n", *from)) {
+        *(*to)++ = '\\';
+        return from;
     }
     int digits = *from == 'x' ? 2 : *from == 'u' ? 4 : *from == 'U' ? 8 : 0;
     char hex[9] = "", *end;

@@ -87,7 +87,8 @@ static void write_dpr(const char *folder)
     scratch_write(path, "coarse rock\t['gabbro']\n"); /* known */
     snprintf(path, sizeof path, "%s/nq-test.qa.csv", folder);
     scratch_write(
-        path, "which rock cools fast\t['Basalt', \"the 'black' rock\", 'caf\\xe9', '\\U000e0021']\n"
+        path, "which rock cools fast\t['Basalt', \"the 'black' rock\", 'caf\\xe9', '\\U000e0021', "
+              "'a\\\\s\\d\\.']\n"
               "\"who said \"\"rock\"\"\"\t\"[\"\"me\"\"]\"\n");
 }
 
@@ -105,7 +106,8 @@ Test(formats, dpr_folder)
     cr_expect_str_eq(c->splits, "train test");
     expect_file("out/answers.tsv",
                 "train-0\tnorth\tto the sea\ntrain-1\tgabbro\n"
-                "test-0\tBasalt\tthe 'black' rock\tcaf\xc3\xa9\t\xf3\xa0\x80\xa1\ntest-1\tme\n");
+                "test-0\tBasalt\tthe 'black' rock\tcaf\xc3\xa9\t\xf3\xa0\x80\xa1\ta\\s\\d\\.\n"
+                "test-1\tme\n");
     expect_file("out/qrels/train.tsv",
                 "query-id\tcorpus-id\tscore\ntrain-0\t2\t1\ntrain-1\t1\t1\n");
     gb_qrels qrels;
@@ -464,6 +466,8 @@ Test(formats, damage_is_named_by_file_and_line)
     scratch_write("nq/nq-test.qa.csv", "a question\tno list\n");
     expect_refused("nq", "nq/nq-test.qa.csv:1", "no list of strings");
     scratch_write("nq/nq-test.qa.csv", "a question\t['x'\n");
+    expect_refused("nq", "nq/nq-test.qa.csv:1", "no list of strings");
+    scratch_write("nq/nq-test.qa.csv", "a question\t['\\x1']\n");
     expect_refused("nq", "nq/nq-test.qa.csv:1", "no list of strings");
     scratch_write("nq/nq-test.qa.csv", "a question\n");
     expect_refused("nq", "nq/nq-test.qa.csv:1", "1 column");
