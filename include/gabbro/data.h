@@ -48,6 +48,7 @@ typedef struct gb_collection {
     gb_row_file *generated;     /* generated queries, row = passage; or NULL */
     char *generator;            /* what generated them: "mini-world t5-like", "extractive", ... */
     char *splits;               /* names of qrels files, separated by spaces */
+    bool regex_answers;         /* its answers are regular expressions */
     gb_row_file *document_rows; /* file that `document` points into */
 } gb_collection;
 /* Opens a collection. NULL and status on failure, GB_DATA for a damaged one. */
@@ -276,6 +277,7 @@ typedef struct gb_import_variant {
     bool drop_titles;     /* import passages without their titles */
     bool repair_encoding; /* decode text that was encoded twice */
     bool cut;             /* cut the stored collection at params->path into spans, no queries */
+    bool regex_answers;   /* answers are regular expressions (gb_regex), of which none is wrong */
 } gb_import_variant;
 /* Imports a variant, otherwise like gb_collection_import. params->path may be any layout of
  * docs/reference/formats.md, and params->queries may also have the lines of docTTTTTquery. */

@@ -53,6 +53,7 @@ static bool read_description(gb_collection *collection, gb_status *status)
         const char *name = json_string_value(json_object_get(json, "name"));
         const char *generator = json_string_value(json_object_get(json, "generator"));
         const json_t *splits = json_object_get(json, "splits");
+        collection->regex_answers = !strcmp(gb_json_text(json, "answers"), "regex");
         if (!name || !json_is_object(splits)) {
             gb_fail(status, GB_DATA, path, "import the collection again",
                     "the description lacks \"name\" or \"splits\"");

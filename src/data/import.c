@@ -72,9 +72,22 @@ bool data_import_query(gb_import *import, const gb_lines *lines, const char *id,
     return true;
 }
 
-bool data_import_answers(gb_import *import, const char *query_id, const char *const *answers,
-                         size_t count, gb_status *status)
+bool data_import_check_answer(const gb_import *import, const gb_lines *lines, const char *answer,
+                              size_t length, gb_status *status)
 {
+    if (!import->variant.regex_answers || !length)
+        return true;
+    gb_regex *regex = gb_regex_create(answer, length, lines, status);
+    gb_regex_destroy(regex);
+    return regex != NULL;
+}
+
+bool data_import_answers(gb_import *import, const gb_lines *lines, const char *query_id,
+                         const char *const *answers, size_t count, gb_status *status)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!data_import_check_answer(import, lines, answers[i], strlen(answers[i]), status))
+            return false;
     if (!import->answers) {
         char *path = gb_path_join(status, import->dir, "answers.tsv");
         import->answers = path ? gb_out_open(path, status) : NULL;
@@ -445,6 +458,8 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
             json_object_set_new(json, "titles", json_string("dropped"));
         if (import->variant.repair_encoding)
             json_object_set_new(json, "encoding", json_string("repaired"));
+        if (import->variant.regex_answers)
+            json_object_set_new(json, "answers", json_string("regex"));
         json_object_set_new(json, "empty_texts", json_integer((json_int_t)import->empty_texts));
         json_object_set(json, "splits", import->splits);
         json_object_set_new(json, "generator",
@@ -480,7 +495,15 @@ static bool commit_answers(gb_import *import, gb_status *status)
 {
     gb_out *out = import->answers;
     import->answers = NULL;
-    return !out || gb_out_commit(out, status);
+    if (out && !gb_out_commit(out, status))
+        return false;
+    char *path = gb_path_join(status, import->dir, "answers.tsv");
+    bool missing = path && import->variant.regex_answers && !gb_file_exists(path);
+    bool ok = path && (!missing || gb_fail(status, GB_DATA, import->params->path,
+                                           "add answers.tsv, or leave --answers out",
+                                           "the source has no answers"));
+    free(path);
+    return ok;
 }
 
 static bool import_run(gb_import *import, gb_status *status)

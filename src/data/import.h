@@ -43,8 +43,11 @@ bool data_import_passage(gb_import *import, const gb_lines *lines, const char *i
 bool data_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
                        gb_status *status);
 /* Answers of a query, at least one (tabs and line ends in them become blanks); once a query. */
-bool data_import_answers(gb_import *import, const char *query_id, const char *const *answers,
-                         size_t count, gb_status *status);
+bool data_import_answers(gb_import *import, const gb_lines *lines, const char *query_id,
+                         const char *const *answers, size_t count, gb_status *status);
+/* GB_DATA for an answer that should be a regular expression and is none. */
+bool data_import_check_answer(const gb_import *import, const gb_lines *lines, const char *answer,
+                              size_t length, gb_status *status);
 /* To be called when a corpus is read: false when `path` held no passage. */
 bool data_import_corpus_done(const gb_import *import, const char *path, gb_status *status);
 /* Append a sentence to the notes of collection.json. */

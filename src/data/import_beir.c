@@ -68,8 +68,8 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
 }
 
 /* A line of answers.tsv: query-id, then answers, separated by tabs. `met`: queries before. */
-static bool copy_answer(const gb_lines *lines, const char *line, gb_map *met, FILE *out,
-                        gb_status *status)
+static bool copy_answer(const gb_import *import, const gb_lines *lines, const char *line,
+                        gb_map *met, FILE *out, gb_status *status)
 {
     size_t id = strcspn(line, "\t");
     int shown = (int)(id < 80 ? id : 80);
@@ -79,6 +79,12 @@ static bool copy_answer(const gb_lines *lines, const char *line, gb_map *met, FI
     if (gb_map_get(met, line, id) != GB_MAP_NONE)
         return gb_lines_fail(lines, status, "put them on one line",
                              "query \"%.*s\" has two lines of answers", shown, line);
+    for (const char *at = line + id; *at;) {
+        size_t length = strcspn(++at, "\t");
+        if (!data_import_check_answer(import, lines, at, length, status))
+            return false;
+        at += length;
+    }
     fprintf(out, "%s\n", line);
     return gb_map_set(met, line, id, 1, status);
 }
@@ -95,7 +101,7 @@ static bool copy_answers(gb_import *import, gb_lines *lines, FILE *out, gb_statu
         size_t id = strcspn(line, "\t");
         bool known = gb_map_get(import->query_map, line, id) != GB_MAP_NONE, ok = true;
         if (known)
-            ok = copy_answer(lines, line, met, out, status);
+            ok = copy_answer(import, lines, line, met, out, status);
         else if (import->params->skip_unknown_qrels)
             skipped++;
         else

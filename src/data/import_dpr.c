@@ -63,7 +63,7 @@ static bool take_question(asking *a, const gb_lines *lines, char *const fields[3
     fprintf(gb_out_stream(a->ids), "%s\n", id);
     a->added++;
     return data_import_query(a->import, lines, id, fields[0], status) &&
-           data_import_answers(a->import, id, a->answers, (size_t)answers, status);
+           data_import_answers(a->import, lines, id, a->answers, (size_t)answers, status);
 }
 
 static bool read_questions(asking *a, const char *path, gb_status *status)

@@ -203,7 +203,7 @@ static bool ask(squad *s, gb_named_split split, const char *passage, size_t answ
     gb_qrel_line line = {.query = s->id, .passage = passage, .grade = 1};
     bool ok =
         data_import_query(import, NULL, s->id, s->question.data, status) &&
-        data_import_answers(import, s->id, s->answers, answers, status) &&
+        data_import_answers(import, NULL, s->id, s->answers, answers, status) &&
         (judging->out || data_import_judge_open(import, gb_split_names[split], judging, status)) &&
         data_import_judge(import, NULL, judging, &line, status);
     return ok || fault(s, status);

@@ -103,8 +103,8 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
         return NULL;
     }
     return data_import_query(r->import, r->lines, id, e->query, status) &&
-                   (!e->answer_count ||
-                    data_import_answers(r->import, id, e->answers, e->answer_count, status))
+                   (!e->answer_count || data_import_answers(r->import, r->lines, id, e->answers,
+                                                            e->answer_count, status))
                ? id
                : NULL;
 }
