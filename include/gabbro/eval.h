@@ -154,11 +154,23 @@ typedef struct gb_fusion {
 bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run *fused,
                  gb_status *status);
 
+/* How it is known which passages hold an answer. */
+typedef enum gb_answer_rule {
+    GB_ANSWERS_GIVEN, /* a file of retrieved passages says so: "has_answer" */
+    GB_ANSWERS_WORDS, /* the words of an answer follow each other in the text */
+    GB_ANSWERS_REGEX, /* answers are regular expressions that are searched for in the text */
+} gb_answer_rule;
+extern const char *const gb_answer_rule_names[]; /* words of the rules, ended by NULL */
+
 /* Reads judgements in any of three layouts, recognised by their fields: TREC (qid iter docno rel),
  * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line); or from DPR's results
  * of retrieval, grade 1 for passages that hold an answer, otherwise 0. Rows get sorted by
  * (query, passage). A repeated line counts once; contradicting lines are an error. */
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status);
+/* The same; in results of DPR's retrieval, passages hold an answer by the rule. GB_USAGE for other
+ * files, unless it is GB_ANSWERS_GIVEN. */
+bool gb_qrels_read_by(gb_answer_rule rule, const char *path, const gb_run_names *names,
+                      gb_qrels *qrels, gb_status *status);
 
 /* ---- splits of a collection ---- */
 
@@ -188,18 +200,20 @@ void gb_splits_free(gb_splits *splits);
 
 /* ---- answers ---- */
 
-/* The answers of questions, as texts: a file like answers.tsv of a collection, with lines
+/* The answers of questions: a file like answers.tsv of a collection, with lines
  * "query-id<TAB>answer<TAB>answer...". */
 typedef struct gb_answers gb_answers;
-/* Reads a file of answers. An unknown query and a line without answers are errors that name file
- * and line. */
-gb_answers *gb_answers_read(const char *path, gb_names *queries, gb_status *status);
+/* Reads a file of answers, to be looked for by words or as regular expressions. An unknown query, a
+ * line without answers and a wrong expression are errors that name file and line. */
+gb_answers *gb_answers_read(const char *path, gb_answer_rule rule, gb_names *queries,
+                            gb_status *status);
 /* Reads the answers of a collection; *answers is NULL if it has none. */
 bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answers **answers,
                    gb_status *status);
 void gb_answers_destroy(gb_answers *answers);
 /* Finds out whether a text contains an answer of the query, by DPR's rule (src/eval/answers.c).
- * *held is false if the query has no answers. Returns false only on failure. */
+ * *held is false if the query has no answers. Returns false only on failure: where memory is short,
+ * or GB_DATA where a regular expression takes too long. Not from several threads at once. */
 bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text, size_t length,
                      bool *held, gb_status *status);
 /* Makes judgements of the first `depth` passages of each query of a run that has answers: grade 1
@@ -443,6 +457,7 @@ bool gb_runs_agree(const gb_agree_params *params, FILE *out, gb_status *status);
  * or in comparison with another run. */
 typedef struct gb_judge_params {
     const char *qrels, *run;         /* files of judgements and of the run */
+    gb_answer_rule answers;          /* of gb_qrels_read_by */
     const char *other;               /* file of a run to compare with, or NULL */
     const char *diff;                /* file of a run to compare with query by query, or NULL */
     const gb_collection *collection; /* texts that are shown with diff, or NULL */

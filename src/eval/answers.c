@@ -1,9 +1,11 @@
-/* Answer strings of questions, and which passages hold one (DPR's rule, Karpukhin et al. 2020, as
- * its released evaluation has it): text and answer are decomposed (NFD) and lower-cased; words are
- * runs of letters, numbers and marks, anything else but white space and control characters is a
- * word by itself; an answer is held where its words stand one behind the other. Accents count:
- * only their spelling (composed or not) does not. The title of a passage is not looked at. */
-#include <gabbro/eval.h>
+/* Answers of questions, and which passages hold one (DPR's rules, Karpukhin et al. 2020, as its
+ * released evaluation has them). By words, text and answer are decomposed (NFD) and lower-cased;
+ * words are runs of letters, numbers and marks, anything else but white space and control
+ * characters is a word by itself; an answer is held where its words stand one behind the other.
+ * Accents count: only their spelling (composed or not) does not. Answers that are regular
+ * expressions (CuratedTREC) are held where they match, see gb_regex. The title of a passage is not
+ * looked at. */
+#include "answers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,18 @@
 
 enum { BETWEEN = 0x1f, FINAL_SIGMA = 0x3c2, SIGMA = 0x3c3 }; /* BETWEEN stands between words */
 
+const char *const gb_answer_rule_names[] = {"given", "words", "regex", NULL};
+
 struct gb_answers {
-    gb_map *first;   /* query row, as 4 bytes -> its place in starts */
-    gb_text words;   /* all answers as words, each ended by a NUL */
-    size_t *starts;  /* [count + 1] where the answers of a query start in words */
-    size_t capacity; /* of starts */
-    size_t count;    /* queries */
+    gb_answer_rule rule; /* how they are looked for */
+    gb_map *first;       /* query row, as 4 bytes -> its place in starts */
+    gb_text words;       /* all answers as words, each ended by a NUL; or: */
+    gb_regex **regexes;  /* [regex_count] all answers */
+    size_t regex_count;  /* of them */
+    size_t regex_space;  /* allocated */
+    size_t *starts;      /* [count + 1] where the answers of a query start in words or regexes */
+    size_t capacity;     /* of starts */
+    size_t count;        /* queries */
 };
 
 /* ---- words ---- */
@@ -92,6 +100,65 @@ static bool text_words(const char *text, size_t length, gb_text *out, size_t *wo
 
 /* ---- answers ---- */
 
+gb_answers *eval_answers_create(gb_answer_rule rule, gb_status *status)
+{
+    gb_answers *answers = gb_alloc(1, sizeof *answers, status);
+    if (!answers)
+        return NULL;
+    answers->rule = rule;
+    if ((answers->first = gb_map_create(status)) &&
+        gb_grow(&answers->starts, &answers->capacity, 1, sizeof *answers->starts, status)) {
+        answers->starts[0] = 0;
+        return answers;
+    }
+    gb_answers_destroy(answers);
+    return NULL;
+}
+
+bool eval_answers_begin(gb_answers *answers, uint32_t query, gb_status *status)
+{
+    if (!gb_grow(&answers->starts, &answers->capacity, answers->count + 2, sizeof *answers->starts,
+                 status) ||
+        !gb_map_set(answers->first, (const char *)&query, sizeof query, (uint32_t)answers->count,
+                    status))
+        return false;
+    answers->count++;
+    answers->starts[answers->count] = answers->starts[answers->count - 1];
+    return true;
+}
+
+static bool add_regex(gb_answers *answers, const char *answer, const gb_lines *lines,
+                      gb_status *status)
+{
+    if (!*answer)
+        return true;
+    if (!gb_grow(&answers->regexes, &answers->regex_space, answers->regex_count + 1,
+                 sizeof *answers->regexes, status))
+        return false;
+    gb_regex *regex = gb_regex_create(answer, strlen(answer), lines, status);
+    if (!regex)
+        return false;
+    answers->regexes[answers->regex_count++] = regex;
+    answers->starts[answers->count] = answers->regex_count;
+    return true;
+}
+
+bool eval_answers_add(gb_answers *answers, const char *answer, const gb_lines *lines,
+                      gb_status *status)
+{
+    size_t start = answers->words.length, words;
+    if (answers->rule == GB_ANSWERS_REGEX)
+        return add_regex(answers, answer, lines, status);
+    if (!text_words(answer, strlen(answer), &answers->words, &words, status))
+        return false;
+    if (words == 0)
+        answers->words.length = start;
+    else
+        gb_text_append(&answers->words, "", 1);
+    answers->starts[answers->count] = answers->words.length;
+    return !answers->words.failed || gb_fail_memory(status, "reading answers");
+}
+
 static bool add_line(gb_answers *answers, const gb_lines *lines, char *line, gb_names *queries,
                      gb_status *status)
 {
@@ -107,35 +174,21 @@ static bool add_line(gb_answers *answers, const gb_lines *lines, char *line, gb_
     if (!line)
         return gb_lines_fail(lines, status, "lines are \"query-id<TAB>answer<TAB>answer...\"",
                              "query \"%.80s\" has no answer", field);
-    while ((field = gb_take_field(&line, "\t"))) {
-        size_t start = answers->words.length, words;
-        if (!text_words(field, strlen(field), &answers->words, &words, status))
-            return false;
-        if (words == 0)
-            answers->words.length = start; /* of no word: it would be everywhere */
-        else
-            gb_text_append(&answers->words, "", 1);
-    }
-    if (!gb_grow(&answers->starts, &answers->capacity, answers->count + 2, sizeof *answers->starts,
-                 status) ||
-        !gb_map_set(answers->first, (const char *)&query, sizeof query, (uint32_t)answers->count,
-                    status))
-        return false;
-    answers->starts[++answers->count] = answers->words.length;
-    return !answers->words.failed || gb_fail_memory(status, "reading answers");
+    bool ok = eval_answers_begin(answers, query, status);
+    while (ok && (field = gb_take_field(&line, "\t")))
+        ok = eval_answers_add(answers, field, lines, status);
+    return ok;
 }
 
-gb_answers *gb_answers_read(const char *path, gb_names *queries, gb_status *status)
+gb_answers *gb_answers_read(const char *path, gb_answer_rule rule, gb_names *queries,
+                            gb_status *status)
 {
-    gb_answers *answers = gb_alloc(1, sizeof *answers, status);
+    gb_answers *answers = eval_answers_create(rule, status);
     gb_lines *lines = answers ? gb_lines_open(path, status) : NULL;
-    bool ok = lines && (answers->first = gb_map_create(status)) &&
-              gb_grow(&answers->starts, &answers->capacity, 1, sizeof *answers->starts, status);
     char *line;
     size_t length;
+    bool ok = lines != NULL;
     int got = ok ? 1 : -1;
-    if (ok)
-        answers->starts[0] = 0;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1)
         ok = length == 0 || add_line(answers, lines, line, queries, status);
     gb_lines_close(lines);
@@ -151,11 +204,14 @@ void gb_answers_destroy(gb_answers *answers)
         return;
     gb_map_destroy(answers->first);
     gb_text_free(&answers->words);
+    for (size_t i = 0; i < answers->regex_count; i++)
+        gb_regex_destroy(answers->regexes[i]);
+    free(answers->regexes);
     free(answers->starts);
     free(answers);
 }
 
-/* One of the answers of a query is among the words. */
+/* Is one of the answers of a query among the words? */
 static bool holds(const gb_answers *answers, uint32_t place, const gb_text *words)
 {
     size_t end = answers->starts[place + 1];
@@ -176,8 +232,14 @@ bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text
     gb_text words = {0};
     size_t count;
     *held = false;
-    bool ok = place == GB_MAP_NONE || text_words(text, length, &words, &count, status);
-    if (ok && place != GB_MAP_NONE)
+    if (place == GB_MAP_NONE || answers->starts[place] == answers->starts[place + 1])
+        return true;
+    if (answers->rule == GB_ANSWERS_REGEX)
+        return gb_regex_search(answers->regexes + answers->starts[place],
+                               answers->starts[place + 1] - answers->starts[place], text, length,
+                               held, status);
+    bool ok = text_words(text, length, &words, &count, status);
+    if (ok)
         *held = holds(answers, place, &words);
     gb_text_free(&words);
     return ok;
@@ -198,7 +260,8 @@ bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answer
     char *path = gb_path_join(status, collection->path, "answers.tsv");
     bool there = path && gb_file_exists(path);
     if (there)
-        *answers = gb_answers_read(path, queries, status);
+        *answers = gb_answers_read(
+            path, collection->regex_answers ? GB_ANSWERS_REGEX : GB_ANSWERS_WORDS, queries, status);
     bool ok = path && (!there || *answers);
     free(path);
     return ok;

@@ -4,6 +4,8 @@
  * [{"docid", "score", "text", "has_answer"}]}}. */
 #include "dpr.h"
 
+#include "answers.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +14,15 @@
 
 /* A file being read. */
 typedef struct dpr_file {
-    gb_lines *lines;           /* it */
-    const gb_run_names *names; /* ids */
-    gb_map *questions;         /* text -> query, where names have a collection; made when needed */
-    gb_map *met;               /* query, as 4 bytes -> 0 */
-    dpr_hit *hits;             /* of a question */
-    size_t capacity;           /* of hits */
-    uint32_t number;           /* objects before */
-    char text[24];             /* of an id that is a number */
+    gb_lines *lines;            /* it */
+    const eval_dpr_params *how; /* as asked for */
+    const gb_run_names *names;  /* the same */
+    gb_map *questions;          /* text -> query, where names have a collection; made when needed */
+    gb_map *met;                /* query, as 4 bytes -> 0 */
+    dpr_hit *hits;              /* of a question */
+    size_t capacity;            /* of hits */
+    uint32_t number;            /* objects before */
+    char text[24];              /* of an id that is a number */
 } dpr_file;
 
 bool eval_dpr_begins(const char *line, size_t length)
@@ -117,6 +120,62 @@ static bool read_hit(dpr_file *f, const json_t *context, dpr_hit *hit, gb_status
     return true;
 }
 
+/* ---- which passages hold an answer, where the file is not believed ---- */
+
+static gb_answers *read_answers(const dpr_file *f, const json_t *object, uint32_t query,
+                                gb_status *status)
+{
+    const json_t *list = json_object_get(object, "answers");
+    gb_answers *answers = eval_answers_create(f->how->rule, status);
+    bool ok = answers && eval_answers_begin(answers, query, status);
+    if (ok && !json_is_array(list))
+        ok = gb_lines_fail(f->lines, status, "objects are {\"question\", \"answers\": [...]}",
+                           "an object without a list \"answers\"");
+    for (size_t i = 0; ok && i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        ok = json_is_string(item)
+                 ? eval_answers_add(answers, json_string_value(item), f->lines, status)
+                 : gb_lines_fail(f->lines, status, NULL, "an answer that is no text");
+    }
+    if (ok)
+        return answers;
+    gb_answers_destroy(answers);
+    return NULL;
+}
+
+/* The text of a passage without its title, which Pyserini has on a line before it. */
+static const char *text_of(const json_t *context, bool titled, size_t *length)
+{
+    const char *text = json_string_value(json_object_get(context, "text"));
+    const char *end = text && titled ? strchr(text, '\n') : NULL;
+    if (end)
+        text = end + 1;
+    if (text)
+        *length = end ? strcspn(text, "\n") : strlen(text);
+    return text;
+}
+
+/* Finds out which passages [contexts] of a question hold an answer. */
+static bool find_held(dpr_file *f, const json_t *object, const json_t *contexts, uint32_t query,
+                      gb_status *status)
+{
+    const bool titled = json_object_get(object, "contexts") == contexts;
+    gb_answers *answers = read_answers(f, object, query, status);
+    bool ok = answers != NULL, held;
+    for (size_t i = 0; ok && i < json_array_size(contexts); i++) {
+        size_t length = 0;
+        const char *text = text_of(json_array_get(contexts, i), titled, &length);
+        ok = text ? gb_answers_hold(answers, query, text, length, &held, status)
+                  : gb_lines_fail(f->lines, status, "answers are looked for in the texts",
+                                  "a passage without \"text\"");
+        f->hits[i].held = ok && held;
+    }
+    gb_answers_destroy(answers);
+    return ok;
+}
+
+/* ---- questions ---- */
+
 static int by_passage(const void *a, const void *b)
 {
     const dpr_hit *x = a, *y = b;
@@ -142,8 +201,7 @@ static bool check_hits(const dpr_file *f, size_t count, gb_status *status)
     return true;
 }
 
-static bool read_question(dpr_file *f, const json_t *object, const char *name, eval_dpr_take *take,
-                          void *ctx, gb_status *status)
+static bool read_question(dpr_file *f, const json_t *object, const char *name, gb_status *status)
 {
     const json_t *contexts = json_object_get(object, "ctxs"), *context;
     uint32_t query;
@@ -161,20 +219,21 @@ static bool read_question(dpr_file *f, const json_t *object, const char *name, e
     json_array_foreach(contexts, i,
                        context) if (!read_hit(f, context, &f->hits[i], status)) return false;
     return check_hits(f, count, status) &&
-           take(ctx, f->lines, query, f->hits, (uint32_t)count, status);
+           (f->how->rule == GB_ANSWERS_GIVEN || find_held(f, object, contexts, query, status)) &&
+           f->how->take(f->how->ctx, f->lines, query, f->hits, (uint32_t)count, status);
 }
 
-bool eval_dpr_read(gb_lines *lines, char *line, size_t length, const gb_run_names *names,
-                   eval_dpr_take *take, void *ctx, gb_status *status)
+bool eval_dpr_read(gb_lines *lines, char *line, size_t length, const eval_dpr_params *how,
+                   gb_status *status)
 {
-    dpr_file f = {.lines = lines, .names = names, .met = gb_map_create(status)};
+    dpr_file f = {.lines = lines, .how = how, .names = how->names, .met = gb_map_create(status)};
     gb_objects *objects = f.met ? gb_objects_open(lines, GB_OBJECTS_NAMED, status) : NULL;
     json_t *object;
     int got = objects ? 1 : -1;
     if (objects)
         gb_objects_begin(objects, line, length);
     while (got == 1 && (got = gb_objects_next(objects, &object, status)) == 1) {
-        if (!read_question(&f, object, gb_objects_name(objects), take, ctx, status))
+        if (!read_question(&f, object, gb_objects_name(objects), status))
             got = -1;
         json_decref(object);
         f.number++;

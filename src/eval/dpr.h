@@ -15,8 +15,15 @@ typedef bool eval_dpr_take(void *ctx, const gb_lines *lines, uint32_t query, con
                            uint32_t count, gb_status *status);
 /* Does a first line begin such a file? */
 bool eval_dpr_begins(const char *line, size_t length);
+/* How such a file is read. */
+typedef struct eval_dpr_params {
+    const gb_run_names *names; /* ids */
+    gb_answer_rule rule;       /* by which `held` is known */
+    eval_dpr_take *take;       /* called for every question */
+    void *ctx;                 /* its first argument */
+} eval_dpr_params;
 /* Reads the rest of a file whose first line is at hand. No question is there twice. */
-bool eval_dpr_read(gb_lines *lines, char *line, size_t length, const gb_run_names *names,
-                   eval_dpr_take *take, void *ctx, gb_status *status);
+bool eval_dpr_read(gb_lines *lines, char *line, size_t length, const eval_dpr_params *how,
+                   gb_status *status);
 
 #endif

@@ -78,7 +78,7 @@ static bool read_files(judging *j, gb_status *status)
     return gb_run_names_create(&j->names, status) &&
            read_run(j, p->run, &j->run, &j->run_tag, status) &&
            (!other || read_run(j, other, &j->other, &j->other_tag, status)) &&
-           gb_qrels_read(p->qrels, &j->names, &j->qrels, status);
+           gb_qrels_read_by(p->answers, p->qrels, &j->names, &j->qrels, status);
 }
 
 static bool compare(judging *j, const gb_evaluation *evaluation, FILE *out, gb_status *status)

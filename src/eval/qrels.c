@@ -101,6 +101,12 @@ static bool take_held(void *ctx, const gb_lines *lines, uint32_t query, const dp
 
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status)
 {
+    return gb_qrels_read_by(GB_ANSWERS_GIVEN, path, names, qrels, status);
+}
+
+bool gb_qrels_read_by(gb_answer_rule rule, const char *path, const gb_run_names *names,
+                      gb_qrels *qrels, gb_status *status)
+{
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
@@ -111,8 +117,14 @@ bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels,
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
         if (width == 0 && eval_dpr_begins(line, length)) {
-            ok = eval_dpr_read(lines, line, length, names, take_held, &all, status);
+            const eval_dpr_params how = {names, rule, take_held, &all};
+            ok = eval_dpr_read(lines, line, length, &how, status);
             got = 0;
+            break;
+        }
+        if (rule != GB_ANSWERS_GIVEN) {
+            ok = gb_fail(status, GB_USAGE, path, "leave --answers out",
+                         "answers are looked for in the JSON of DPR and Pyserini alone");
             break;
         }
         eval_field fields[EVAL_MAX_FIELDS];

@@ -145,7 +145,8 @@ static bool read_entries(reader *r, gb_status *status)
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
         if (!r->count && is_json(r, line, length)) {
             r->format = GB_RUN_DPR;
-            ok = eval_dpr_read(lines, line, length, r->names, take_list, r, status);
+            const eval_dpr_params how = {r->names, GB_ANSWERS_GIVEN, take_list, r};
+            ok = eval_dpr_read(lines, line, length, &how, status);
             got = 0;
             break;
         }

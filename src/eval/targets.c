@@ -27,6 +27,9 @@ typedef struct targets {
 static bool read_first_answers(targets *t, gb_status *status)
 {
     const gb_collection *c = t->collection;
+    if (c->regex_answers)
+        return gb_fail(status, GB_DATA, c->path, "use another --target",
+                       "its answers are regular expressions, which nobody should learn to write");
     char *path = gb_path_join(status, c->path, "answers.tsv"), *line;
     size_t length;
     int got = path ? 0 : -1;

@@ -1,5 +1,6 @@
-/* DPR's and Pyserini's results of retrieval: as runs and as judgements, of any ids and of a
- * collection; what was read is written in both layouts and read again. */
+/* DPR's and Pyserini's results of retrieval: as runs and as judgements (answers given, by
+ * words, and as regular expressions), of any ids and of a collection; what was read is written in
+ * both layouts and read again. */
 #include "import.h"
 
 static void again(const gb_run *run, const gb_run_names *names, gb_run_format format)
@@ -19,18 +20,21 @@ static void again(const gb_run *run, const gb_run_names *names, gb_run_format fo
 
 static void use(const char *path, gb_run_names *names)
 {
-    gb_status status = {0}, refused = {0};
+    gb_status status = {0};
     gb_run run = {0};
-    gb_qrels qrels = {0};
     bool ok = gb_run_read(path, GB_RUN_DPR, names, &run, NULL, &status);
     fuzz_check(ok, &status);
-    fuzz_check(gb_qrels_read(path, names, &qrels, &refused), &refused);
+    for (int rule = GB_ANSWERS_GIVEN; rule <= GB_ANSWERS_REGEX; rule++) {
+        gb_status refused = {0};
+        gb_qrels qrels = {0};
+        fuzz_check(gb_qrels_read_by((gb_answer_rule)rule, path, names, &qrels, &refused), &refused);
+        free(qrels.rows);
+    }
     if (ok && names->collection) {
         again(&run, names, GB_RUN_DPR);
         again(&run, names, GB_RUN_PYSERINI);
     }
     gb_run_free(&run);
-    free(qrels.rows);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

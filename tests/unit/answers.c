@@ -3,21 +3,39 @@
 
 #include <gabbro/eval.h>
 
-/* Whether `text` holds one of `answers` (separated by tabs). */
-static bool held(const char *answers, const char *text)
+/* Reads a line of answers of the query q. */
+static gb_answers *read_line(gb_answer_rule rule, const char *answers, gb_status *status)
 {
     char line[500];
-    gb_status status = {0};
-    bool found = false;
     snprintf(line, sizeof line, "q\t%s\n", answers);
     scratch_write("answers.tsv", line);
-    gb_names *queries = gb_names_create(&status);
-    gb_answers *read = gb_answers_read("answers.tsv", queries, &status);
-    cr_assert_not_null(read, "%s", status.what);
-    cr_assert(gb_answers_hold(read, 0, text, strlen(text), &found, &status));
-    gb_answers_destroy(read);
+    gb_names *queries = gb_names_create(status);
+    gb_answers *read = gb_answers_read("answers.tsv", rule, queries, status);
     gb_names_destroy(queries);
+    return read;
+}
+
+static bool held_by(gb_answer_rule rule, const char *answers, const char *text)
+{
+    gb_status status = {0};
+    bool found = false;
+    gb_answers *read = read_line(rule, answers, &status);
+    cr_assert_not_null(read, "%s", status.what);
+    cr_assert(gb_answers_hold(read, 0, text, strlen(text), &found, &status), "%s", status.what);
+    gb_answers_destroy(read);
     return found;
+}
+
+/* Whether `text` holds one of `answers` (separated by tabs), by words. */
+static bool held(const char *answers, const char *text)
+{
+    return held_by(GB_ANSWERS_WORDS, answers, text);
+}
+
+/* The same of regular expressions. */
+static bool matched(const char *answers, const char *text)
+{
+    return held_by(GB_ANSWERS_REGEX, answers, text);
 }
 
 Test(answers, are_sequences_of_words)
@@ -80,7 +98,7 @@ Test(answers, judge_the_first_passages_of_a_run)
     uint32_t row;
     for (const char *id = "abc"; *id; id++)
         cr_assert(gb_names_row(queries, id, 1, &row, &status));
-    gb_answers *answers = gb_answers_read("answers.tsv", queries, &status);
+    gb_answers *answers = gb_answers_read("answers.tsv", GB_ANSWERS_WORDS, queries, &status);
     cr_assert_not_null(answers, "%s", status.what);
     gb_row_writer *writer = gb_row_writer_open("t.gbt", 1, &status);
     static const char *const texts[] = {"a green hill", "a red hill", "a hill", "a blue hill"};
@@ -109,6 +127,112 @@ Test(answers, judge_the_first_passages_of_a_run)
     scratch_leave(&s);
 }
 
+/* ---- regular expressions, against what Python's regex 2026.5.9 finds, which DPR uses ---- */
+
+/* Whether this program has them. */
+static bool has_regexes(void)
+{
+    gb_status status = {0};
+    gb_answers *read = read_line(GB_ANSWERS_REGEX, "x", &status);
+    cr_assert(read || status.code == GB_USAGE, "%s", status.what);
+    gb_answers_destroy(read);
+    return read != NULL;
+}
+
+static scratch enter_with_regexes(void)
+{
+    scratch s = scratch_enter();
+    if (has_regexes())
+        return s;
+    scratch_leave(&s);
+    cr_skip_test("built without ICU's regular expressions");
+    return s;
+}
+
+Test(answers, are_regular_expressions)
+{
+    scratch s = enter_with_regexes();
+    cr_expect(matched("19[0-9]{2}", "built in 1969."));
+    cr_expect_not(matched("19[0-9]{2}", "built in 1869."));
+    cr_expect(matched("(\\d|,)+ feet", "29,035 feet high"));
+    cr_expect(matched("Mt\\.? (Everest|Rainier)", "on mt Everest"), "case does not count");
+    cr_expect(matched("colou?r", "discolored"), "within words too");
+    cr_expect_not(matched("\\bmag\\b", "magma"));
+    cr_expect(matched("nowhere\tU\\.S\\.", "the u.s. of 1900"), "the second one");
+    cr_expect_not(matched("U\\.S\\.", "the us"));
+    cr_expect_not(matched("a|b", ""));
+    cr_expect_not(matched("\t", "an empty one is left out"));
+    scratch_leave(&s);
+}
+
+Test(answers, match_at_the_ends_of_lines)
+{
+    scratch s = enter_with_regexes();
+    cr_expect(matched("^second$", "first\nSecond\nthird"));
+    cr_expect(matched("rock$", "a rock\n"));
+    cr_expect_not(matched("rock$", "a rock\rof"), "a carriage return ends no line");
+    cr_expect_not(matched("first.second", "first\nsecond"), "nor is a line end any character");
+    cr_expect(matched("first\\ssecond", "first\nsecond"));
+    cr_expect(matched("a.b", "a\xe2\x80\xa8"
+                             "b"),
+              "but U+2028 is one");
+    scratch_leave(&s);
+}
+
+Test(answers, match_decomposed_text)
+{
+    scratch s = enter_with_regexes();
+    cr_expect(matched("caf\xc3\xa9", "CAFE\xcc\x81"), "composed against decomposed capitals");
+    cr_expect(matched("cafe\xcc\x81", "caf\xc3\xa9"));
+    cr_expect(matched("cafe", "caf\xc3\xa9"), "the letter stands before its accent");
+    cr_expect(matched("^\\w+$", "caf\xc3\xa9"), "which is part of a word");
+    cr_expect(matched("\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2[\xd0\xb0\xd1\x83]",
+                      "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd1\x83"),
+              "Cyrillic");
+    cr_expect(matched("\xce\xbf\xce\xb4\xce\xbf\xcf\x82", "\xce\x9f\xce\x94\xce\x9f\xce\xa3"),
+              "final sigma and capital");
+    cr_expect(matched("\\d", "\xe0\xa5\xa7"), "digits of other scripts");
+    cr_expect(matched("two.+words", "two\xff\xfewords"), "bytes that are no UTF-8");
+    scratch_leave(&s);
+}
+
+static void expect_wrong(const char *expression, const char *what)
+{
+    gb_status status = {0};
+    cr_expect_null(read_line(GB_ANSWERS_REGEX, expression, &status), "%s", expression);
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "answers.tsv:1");
+    cr_expect(strstr(status.what, what), "%s: %s", expression, status.what);
+}
+
+Test(answers, name_what_is_wrong_in_an_expression)
+{
+    scratch s = enter_with_regexes();
+    expect_wrong("good\t(a|b", "\"(a|b\" is wrong at character 4: a parenthesis");
+    expect_wrong("b[a", "\"b[a\" is wrong at character 3: a [ without its ]");
+    expect_wrong("*a", "\"*a\" is wrong at character 1: ");
+    expect_wrong("a{3,1}", "\"a{3,1}\" is wrong at character 6: in {N,M}, M is less than N");
+    scratch_leave(&s);
+}
+
+Test(answers, stop_where_an_expression_takes_too_long)
+{
+    scratch s = enter_with_regexes();
+    static const char text[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!";
+    gb_status status = {0};
+    bool found;
+    gb_answers *answers = read_line(GB_ANSWERS_REGEX, "(a+)+$", &status);
+    for (int i = 0; i < 2; i++) { /* the second search has as much time as the first */
+        cr_expect_not(gb_answers_hold(answers, 0, text, sizeof text - 1, &found, &status));
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_str_eq(status.where, "answers.tsv:1");
+        cr_expect(strstr(status.what, "\"(a+)+$\" can match in so many ways"), "%s", status.what);
+        cr_expect(gb_answers_hold(answers, 0, "aaa", 3, &found, &status) && found);
+    }
+    gb_answers_destroy(answers);
+    scratch_leave(&s);
+}
+
 static void expect_refused(const char *text, const char *place)
 {
     gb_status status = {0};
@@ -117,7 +241,7 @@ static void expect_refused(const char *text, const char *place)
     cr_assert(gb_row_writer_add(writer, "a", 1, &status) && gb_row_writer_commit(writer, &status));
     gb_row_file *ids = gb_row_file_open("ids.gbt", 1, &status);
     gb_names *queries = gb_names_from_row_file(ids, &status);
-    cr_expect_null(gb_answers_read("answers.tsv", queries, &status));
+    cr_expect_null(gb_answers_read("answers.tsv", GB_ANSWERS_WORDS, queries, &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, place);
     gb_names_destroy(queries);
@@ -151,10 +275,45 @@ Test(answers, come_with_an_imported_folder)
     char *copy = gb_read_file("out/answers.tsv", NULL, &status);
     cr_expect_str_eq(copy, "q\thill\tred\n");
     free(copy);
+    gb_collection *plain = gb_collection_open("out", &status);
+    cr_expect_not(plain->regex_answers);
+    gb_collection_close(plain);
     scratch_write("in/answers.tsv", "q\thill\nz\tred\n");
     cr_expect_not(gb_collection_import(&params, "other", &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, "in/answers.tsv:2");
+    cr_expect_not(gb_dir_exists("other"));
+    scratch_leave(&s);
+}
+
+Test(answers, of_a_collection_are_regular_expressions_where_it_says_so)
+{
+    scratch s = enter_with_regexes();
+    scratch_write("in/corpus.jsonl", "{\"_id\": \"p\", \"text\": \"hills of 1912\"}\n");
+    scratch_write("in/queries.jsonl", "{\"_id\": \"q\", \"text\": \"when\"}\n");
+    scratch_write("in/answers.tsv", "q\tx\t19[0-9]+\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "in";
+    params.keep_splits = true;
+    const gb_import_variant variant = {.regex_answers = true};
+    gb_status status = {0};
+    bool found = false;
+    cr_assert(gb_collection_import_as(&params, &variant, "out", &status), "%s", status.what);
+    gb_collection *c = gb_collection_open("out", &status);
+    gb_names *queries = gb_names_from_row_file(c->query_ids, &status);
+    gb_answers *answers = NULL;
+    cr_assert(gb_answers_of(c, queries, &answers, &status), "%s", status.what);
+    cr_expect(gb_answers_hold(answers, 0, "hills of 1912", 13, &found, &status) && found);
+    gb_answers_destroy(answers);
+    gb_names_destroy(queries);
+    gb_collection_close(c);
+    scratch_write("in/answers.tsv", "q\tx\t19[0-9+\n");
+    cr_expect_not(gb_collection_import_as(&params, &variant, "other", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "in/answers.tsv:1");
+    cr_assert_eq(unlink("in/answers.tsv"), 0);
+    cr_expect_not(gb_collection_import_as(&params, &variant, "other", &status));
+    cr_expect_str_eq(status.what, "the source has no answers");
     cr_expect_not(gb_dir_exists("other"));
     scratch_leave(&s);
 }
