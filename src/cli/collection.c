@@ -19,8 +19,12 @@ typedef struct settings {
     gb_import_params import;   /* of an import */
     uint32_t span_words;       /* the same; GB_OPEN: as the layout has it */
     gb_import_variant variant; /* the same */
+    uint32_t answers;          /* index of answer_names */
     const char *vocabulary;    /* artifact, of ids of tokens; or NULL */
 } settings;
+
+/* How answers are looked for; the second is of imports. */
+static const char *const answer_names[] = {"words", "regex", NULL};
 
 static bool check_set(const settings *o, gb_status *status)
 {
@@ -43,6 +47,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (!o->questions != !o->target)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "--questions-of and --target are given together");
+    if (o->answers && !o->from)
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "--answers is of what --from imports");
     maker->version = o->world ? GB_WORLD_VERSION : 1;
     return (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
            check_set(o, status);
@@ -66,6 +72,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     o->import.path = o->cut ? stored : o->questions ? beir : o->from;
     o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
+    o->variant.regex_answers = o->answers != 0;
     gb_vocab *vocab = o->vocabulary ? gb_open_vocabulary(o->vocabulary, status) : NULL;
     o->import.vocab = vocab;
     bool ok = out && (!o->cut || stored) && (!o->vocabulary || vocab) &&
@@ -110,6 +117,10 @@ static int run(const gb_call *call)
          "make no training split where there is none: the collection only judges"},
         {"drop-titles", GB_OPTION_FLAG, &o.variant.drop_titles, 0, NULL,
          "import passages without their titles"},
+        {"answers", GB_OPTION_CHOICE, &o.answers, 0, NULL,
+         "how answers are looked for in passages: by DPR's rule for words, or as regular "
+         "expressions, which CuratedTREC has",
+         answer_names},
         {"repair-encoding", GB_OPTION_FLAG, &o.variant.repair_encoding, 0, NULL,
          "turn back text that was encoded twice (MS MARCO has some; papers trained on it)"},
         {0}};

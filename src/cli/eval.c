@@ -35,7 +35,7 @@ static int run(const gb_call *call)
     gb_judge_params p = {.how = GB_EVAL_TREC, .seed = 42, .diff_queries = 10, .diff_passages = 3};
     const char *collection = NULL;
     gb_words measures = {0}, files = {0};
-    uint32_t level = 1, order = 0, format = 0;
+    uint32_t level = 1, order = 0, format = 0, answers = GB_ANSWERS_GIVEN;
     const gb_option options[] = {
         {"query_eval_wanted", GB_OPTION_FLAG, &p.print.per_query, 0, NULL,
          "also print the values of every query", .letter = 'q'},
@@ -64,6 +64,10 @@ static int run(const gb_call *call)
          "layout of RUN; auto takes a third column of three for ranks where it counts from 1 for "
          "every query, else for scores",
          formats},
+        {"answers", GB_OPTION_CHOICE, &answers, 0, NULL,
+         "of JSON of DPR or Pyserini as QRELS, which passages hold an answer: as the file says "
+         "(has_answer); by DPR's rule for words; or by regular expressions (CuratedTREC)",
+         gb_answer_rule_names},
         {"float", GB_OPTION_FLAG, &p.single, 0, NULL,
          "round scores to single precision, as trec_eval did up to 9.0.8"},
         {"drop-identical", GB_OPTION_FLAG, &p.how.drop_identical, 0, NULL,
@@ -94,6 +98,7 @@ static int run(const gb_call *call)
     p.measures = measures.items;
     p.measure_count = measures.count;
     p.format = format_of[format];
+    p.answers = (gb_answer_rule)answers;
     p.how.level = (int32_t)level;
     p.how.keep_order = order == TIES_RANK;
     if (order != TIES_RANK)
@@ -113,7 +118,7 @@ const gb_command gb_cli_eval = {
         "Judge a ranked run. QRELS has judgements of TREC, MS MARCO or BEIR. RUN is of TREC (qid "
         "Q0 docno rank score tag), of MS MARCO (qid pid rank), has lines of qid, pid and score, or "
         "is JSON of DPR's retrieval or Pyserini's; as QRELS, such a file says which passages hold "
-        "an answer. "
+        "an answer, or --answers finds out. "
         "Both are plain, gzip or zstd; one of them can be -, standard input (plain or gzip). "
         "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval "
         "does; letters and long names of its options mean the same.\n\n"

@@ -116,7 +116,8 @@ const gb_command gb_cli_evaluate = {
     .description =
         "Rank passages for the queries of every split but train, and measure; a split that holds "
         "all training queries is left out. Top@k, of a collection with answers.tsv, is the share "
-        "of queries with an answer in the text of one of the first k passages. A passage is "
+        "of queries with an answer in the text of one of the first k passages (by words, or as "
+        "gabbro collection --answers says). A passage is "
         "relevant from grade 1 on; where judgements have higher grades, R(rel=2)@1000 and its like "
         "count from grade 2 on. Of equal scores "
         "MRR and Hit have the earlier passage of the collection first, nDCG and R, as trec_eval "

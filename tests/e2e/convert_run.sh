@@ -74,6 +74,38 @@ expect "top 1 and 2 of DPR's own file" [ "$(values dpr.json dpr.json Hit.1,2)" =
 expect "the same of standard input" [ "$(values pyserini.json - Hit.1,2 <pyserini.json)" = "0.5000 1.0000 " ]
 expect "with judgements of one kind and the run of another" [ "$(values pyserini.json known.trec Hit.1,2)" = "0.5000 1.0000 " ]
 
+# Answers that are regular expressions, as CuratedTREC has them.
+sed 's/"granite"/"gr[ae]nite is l"/; s/"dark rock"/"^gabbro|basalt$"/' dpr.json >regex.json
+values_by() # RULE FILE
+{
+    "$gabbro" eval "$2" "$2" -m Hit.1,2 --answers "$1" 2>log | cut -f 3 | tr '\n' ' '
+}
+expect "top 1 and 2 by regular expressions" [ "$(values_by regex regex.json)" = "0.0000 0.5000 " ]
+expect "as words they are nowhere" [ "$(values_by words regex.json)" = "0.0000 0.0000 " ]
+expect "what the file says is believed without" [ "$(values regex.json regex.json Hit.1,2)" = "0.5000 1.0000 " ]
+mkdir trec
+cp dpr/psgs_w100.tsv trec/
+printf "which rock is dark\t['basalts?', '(dark|black)\\\\W+rock']\nwhich rock is light\t['^Gr.*t\\\\.\$']\n" >trec/curatedtrec-test.qa.csv
+curated=$(made collection --from trec --keep-splits --answers regex) || exit 1
+"$gabbro" convert-run dpr.json --form dpr --to curated.json --collection "$curated" >out 2>&1
+expect "a collection knows that its answers are regular expressions" \
+    [ "$(grep -o '"has_answer": [a-z]*' curated.json | cut -d ' ' -f 2 | tr '\n' ' ')" = "false true true " ]
+expect "which go on into JSON" [ "$(values_by regex curated.json)" = "$(values curated.json curated.json Hit.1,2)" ]
+"$gabbro" convert-run dpr.json --form pyserini --to curated.pyserini --collection "$curated" >out 2>&1
+expect "and into Pyserini's, where titles are not looked at" [ "$(values_by regex curated.pyserini)" = "0.5000 1.0000 " ]
+evaluated=$(made evaluate --bm25 --collection "$curated") || exit 1
+expect "Top@k is measured by them" grep -q '"test:Top@5"' "$evaluated/metrics.json"
+printf "which rock is dark\t['(dark']\n" >trec/curatedtrec-test.qa.csv
+refused 3 "a wrong expression" 'curatedtrec-test.qa.csv:1: the regular expression "(dark" is wrong at character 5: a parenthesis' \
+    collection --from trec --answers regex
+sed 's/"dark rock"/"(.+)+z$"/; s/"[.]\{3\}"/"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"/' dpr.json >slow.json
+refused 3 "an expression that never ends" 'slow.json:[0-9]*: the regular expression "(.+)+z\$" can match in so many ways' \
+    eval slow.json slow.json --answers regex
+refused 2 "answers of judgements" 'answers are looked for in the JSON' eval known.trec known.trec --answers regex
+refused 2 "answers of a cut collection" '--answers is of what --from imports' collection --cut "$curated" --answers regex
+refused 3 "generators that learn expressions" 'its answers are regular expressions' \
+    collection --questions-of "$curated" --target answer
+
 refused 2 "JSON without texts" 'the texts of passages are in a collection' convert-run known.trec --form dpr --to x.json
 for bad in '{"0": {"contexts": [{"score": 1}]}}|a passage without an id' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": "high"}]}]|the score of passage "1" is no number' \

@@ -357,6 +357,11 @@ fault 3 "a run that is not there" 'nowhere: no such folder' "$GABBRO" serve --ru
 fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
 echo '[{"question": "a", "ctxs": [{"id": "1", "score": "1"}]}' >cut-run.json
 fault 3 "a run of DPR that is cut off" 'cut-run.json:1: the array is not closed' "$GABBRO" convert-run cut-run.json --to x.trec
+echo '[{"question": "a", "answers": ["19[0-9"], "ctxs": [{"id": "1", "score": 1, "text": "b"}]}]' >wrong-answer.json
+fault 3 "an answer that is no regular expression" 'wrong-answer.json:1: the regular expression "19\[0-9" is wrong at character 6: ' \
+    "$GABBRO" eval wrong-answer.json wrong-answer.json --answers regex
+fault 2 "regular expressions of a collection that is cut" '--answers is of what --from imports' \
+    gabbro collection --cut "$collection" --answers regex
 echo '{"spans": [[1, 2], [3]]}' >ids.jsonl
 fault 2 "ids of tokens without their vocabulary" 'name the vocabulary' gabbro collection --from ids.jsonl
 fault 3 "no model to convert" 'nothing: no folder and no artifact' "$GABBRO" convert-model nothing --to x.gguf
