@@ -252,8 +252,10 @@ static bool describe_rankings(gb_report *report, const results *read, gb_status 
     gb_text text = {0};
     if (*sets)
         gb_text_printf(&text, "passages with the id of the query were left out");
-    for (const char *at = sets; named && *at; at += strcspn(at, " "), at += strspn(at, " "))
-        gb_text_printf(&text, "%s%.*s", at == sets ? " (" : ", ", (int)strcspn(at, " "), at);
+    for (const char *at = sets; named && *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        gb_text_printf(&text, at == sets ? " (" : ", ");
+        gb_text_append(&text, at, strcspn(at, " "));
+    }
     if (named)
         gb_text_append(&text, ")", 1);
     bool ok = !text.failed && !read->dropped.failed;
