@@ -299,26 +299,21 @@ static bool table_list(const site_content *content, gb_text *out, gb_status *sta
     return true;
 }
 
-static const char *scale_of(const site_table *table)
-{
-    return gb_json_text(table->root, "scale");
-}
-
 /* The claims by verdict, scale by scale. */
 static void count_scales(const site_content *content, gb_text *out)
 {
     const site_table *tables = content->tables;
     for (size_t first = 0; first < content->table_count; first++) {
-        size_t counts[SITE_VERDICTS] = {0}, earlier = 0;
-        while (earlier < first && strcmp(scale_of(&tables[earlier]), scale_of(&tables[first])))
-            earlier++;
-        for (size_t i = first; i < content->table_count && earlier == first; i++)
-            if (!strcmp(scale_of(&tables[i]), scale_of(&tables[first])))
+        size_t counts[SITE_VERDICTS] = {0}, same = 0;
+        while (!report_site_same_scale(&tables[same], &tables[first]))
+            same++;
+        if (same < first)
+            continue; /* counted with that one */
+        for (size_t i = first; i < content->table_count; i++)
+            if (report_site_same_scale(&tables[i], &tables[first]))
                 report_site_count_claims(tables[i].root, counts);
-        if (earlier < first)
-            continue;
         gb_text_printf(out, "<p>Claims of the papers at scale ");
-        gb_page_escaped(out, scale_of(&tables[first]));
+        gb_page_escaped(out, gb_json_text(tables[first].root, "scale"));
         gb_text_printf(out,
                        ": <b class=\"supported\">%zu supported</b>, <b class=\"contradicted\">%zu "
                        "contradicted</b>, <b class=\"undecided\">%zu undecided</b>, %zu not "

@@ -43,24 +43,29 @@ static void paper_of(const site_table *table, char paper[32])
     snprintf(paper, 32, "%.*s", (int)strcspn(name, "/"), name);
 }
 
+bool report_site_same_scale(const site_table *a, const site_table *b)
+{
+    return !strcmp(gb_json_text(a->root, "scale"), gb_json_text(b->root, "scale"));
+}
+
 bool report_site_paper(const site_table *tables, size_t count, size_t first, size_t *of,
                        size_t *of_count, char title[SITE_TITLE])
 {
     char paper[32], other[32];
-    const char *scale = gb_json_text(tables[first].root, "scale");
     paper_of(&tables[first], paper);
     *of_count = 0;
     for (size_t i = 0; i < count; i++) {
         paper_of(&tables[i], other);
-        if (strcmp(paper, other) != 0 || strcmp(gb_json_text(tables[i].root, "scale"), scale) != 0)
+        if (strcmp(paper, other) != 0 || !report_site_same_scale(&tables[i], &tables[first]))
             continue;
         if (i < first)
             return false; /* done with the earlier one */
         of[(*of_count)++] = i;
     }
-    bool main = !strcmp(gb_json_text(tables[0].root, "scale"), scale);
-    snprintf(title, SITE_TITLE, "%s%s%.40s%s", paper_title(paper), main ? "" : " (scale ",
-             main ? "" : scale, main ? "" : ")");
+    int used = snprintf(title, SITE_TITLE, "%s", paper_title(paper));
+    if (!report_site_same_scale(&tables[0], &tables[first]))
+        snprintf(title + used, SITE_TITLE - (size_t)used, " (scale %.40s)",
+                 gb_json_text(tables[first].root, "scale"));
     return true;
 }
 
