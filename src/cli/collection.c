@@ -19,12 +19,9 @@ typedef struct settings {
     gb_import_params import;   /* of an import */
     uint32_t span_words;       /* the same; GB_OPEN: as the layout has it */
     gb_import_variant variant; /* the same */
-    uint32_t answers;          /* index of answer_names */
+    uint32_t answers;          /* a gb_answer_rule less GB_ANSWERS_WORDS */
     const char *vocabulary;    /* artifact, of ids of tokens; or NULL */
 } settings;
-
-/* How answers are looked for; the second is of imports. */
-static const char *const answer_names[] = {"words", "regex", NULL};
 
 static bool check_set(const settings *o, gb_status *status)
 {
@@ -72,7 +69,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     o->import.path = o->cut ? stored : o->questions ? beir : o->from;
     o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
-    o->variant.regex_answers = o->answers != 0;
+    o->variant.regex_answers = o->answers + GB_ANSWERS_WORDS == GB_ANSWERS_REGEX;
     gb_vocab *vocab = o->vocabulary ? gb_open_vocabulary(o->vocabulary, status) : NULL;
     o->import.vocab = vocab;
     bool ok = out && (!o->cut || stored) && (!o->vocabulary || vocab) &&
@@ -120,7 +117,7 @@ static int run(const gb_call *call)
         {"answers", GB_OPTION_CHOICE, &o.answers, 0, NULL,
          "how answers are looked for in passages: by DPR's rule for words, or as regular "
          "expressions, which CuratedTREC has",
-         answer_names},
+         gb_answer_rule_names + GB_ANSWERS_WORDS},
         {"repair-encoding", GB_OPTION_FLAG, &o.variant.repair_encoding, 0, NULL,
          "turn back text that was encoded twice (MS MARCO has some; papers trained on it)"},
         {0}};
