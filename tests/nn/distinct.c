@@ -12,6 +12,7 @@ enum { QUERIES = 11, POOL = 4, BATCH = 3, EPOCHS = 4 };
 
 /* What is trained on: query q has one positive, and a pool that others share. */
 typedef struct fixture {
+    scratch place;                      /* where they lie */
     tiny t;                             /* texts */
     gb_training_query queries[QUERIES]; /* of the set */
     uint32_t passages[QUERIES * POOL];  /* of the set */
@@ -26,7 +27,8 @@ typedef struct fixture {
 static void make(fixture *f)
 {
     gb_status status = {0};
-    *f = (fixture){.t = tiny_make()};
+    *f = (fixture){.place = scratch_enter()};
+    f->t = tiny_make();
     uint32_t rows = (uint32_t)gb_row_file_count(f->t.tokens.queries);
     for (uint32_t q = 0; q < QUERIES; q++) {
         f->queries[q] = (gb_training_query){q % rows, q * POOL, 1, q * POOL + 1, POOL - 1};
@@ -53,6 +55,7 @@ static void free_fixture(fixture *f)
 {
     gb_text_hashes_free(&f->texts);
     tiny_free(&f->t);
+    scratch_leave(&f->place);
 }
 
 /* ---- what is drawn ---- */
@@ -91,7 +94,6 @@ static uint32_t copies_of(const fixture *f, const finetune_drawer *d)
 
 Test(distinct, no_text_is_twice_in_a_batch)
 {
-    scratch s = scratch_enter();
     gb_status status = {0};
     fixture f;
     make(&f);
@@ -119,13 +121,11 @@ Test(distinct, no_text_is_twice_in_a_batch)
     finetune_drawer_free(&d);
     finetune_drawer_free(&freely);
     free_fixture(&f);
-    scratch_leave(&s);
 }
 
 /* Whichever steps were drawn before, the first or the last. */
 Test(distinct, a_batch_follows_from_seed_and_step)
 {
-    scratch s = scratch_enter();
     gb_status status = {0};
     fixture f;
     make(&f);
@@ -148,12 +148,10 @@ Test(distinct, a_batch_follows_from_seed_and_step)
     finetune_drawer_free(&e);
     finetune_drawer_free(&o);
     free_fixture(&f);
-    scratch_leave(&s);
 }
 
 Test(distinct, says_that_there_is_no_batch)
 {
-    scratch s = scratch_enter();
     gb_status status = {0};
     fixture f;
     make(&f);
@@ -163,7 +161,6 @@ Test(distinct, says_that_there_is_no_batch)
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.hint, "give a smaller --batch, or fewer --negatives-per-query");
     free_fixture(&f);
-    scratch_leave(&s);
 }
 
 /* ---- killed ---- */
@@ -216,7 +213,6 @@ static outcome train(const fixture *f, const char *resume_dir, uint32_t kill_at)
 
 Test(distinct, goes_on_after_a_kill)
 {
-    scratch s = scratch_enter();
     fixture f;
     make(&f);
     uint32_t at = f.found.steps / 2 + 1; /* in a later epoch */
@@ -246,5 +242,4 @@ Test(distinct, goes_on_after_a_kill)
     free(resumed.values);
     free(whole.values);
     free_fixture(&f);
-    scratch_leave(&s);
 }
