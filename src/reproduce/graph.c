@@ -231,11 +231,26 @@ bool repro_table_select(repro_table *table, const repro_graph *graph, const char
     return ok;
 }
 
-void repro_table_text(const repro_table *table, const char *flags, gb_text *out)
+/* Whether an earlier call that counts made the same artifact. */
+static bool made_before(const repro_table *table, size_t call)
+{
+    for (size_t i = 0; i < call; i++)
+        if (table->calls[i].node == table->calls[call].node && counts(table, i))
+            return true;
+    return false;
+}
+
+static void calls_text(const repro_table *table, const char *flags, bool once, gb_text *out)
 {
     for (size_t i = 0; i < table->call_count; i++)
-        if (counts(table, i) && table->kept[table->calls[i].node->index])
+        if (counts(table, i) && table->kept[table->calls[i].node->index] &&
+            !(once && made_before(table, i)))
             gb_text_printf(out, "%s%s\n", table->calls[i].line, flags);
+}
+
+void repro_table_text(const repro_table *table, const char *flags, gb_text *out)
+{
+    calls_text(table, flags, true, out);
 }
 
 /* ---- checksum ---- */
@@ -273,7 +288,7 @@ bool repro_table_checksum(const repro_table *table, const char *data_dir, char s
                           gb_status *status)
 {
     gb_text lines = {0}, bare = {0};
-    repro_table_text(table, "", &lines);
+    calls_text(table, "", false, &lines);
     drop_folder(&lines, data_dir, &bare);
     bool ok = !lines.failed && !bare.failed;
     if (ok)

@@ -105,10 +105,10 @@ bool repro_table_select(repro_table *table, const repro_graph *graph, const char
                         bool everything, gb_status *status);
 /* Whether a result belongs to the rows that are made. */
 bool repro_result_selected(const repro_result *result, const char *rows, bool everything);
-/* Appends the lines of the calls that are kept, each with the flags behind it. */
+/* Appends the commands that are kept, each once, with the flags behind it. */
 void repro_table_text(const repro_table *table, const char *flags, gb_text *out);
-/* The same without flags and without the place of public data, as `cksum` sums it up: "CRC-BYTES".
- */
+/* The checksum of the calls that are kept, repeated ones too, without flags and without the place
+ * of public data, as `cksum` sums them up: "CRC-BYTES". */
 bool repro_table_checksum(const repro_table *table, const char *data_dir, char sum[40],
                           gb_status *status);
 /* POSIX cksum of bytes. */

@@ -122,7 +122,7 @@ has 1 "spans and queries in turn" '^gabbro pretrain cocondenser' '--context span
 # ---- document expansion ---------------------------------------------------------------------------
 recipe llm/table2
 has 1 "SimLM is trained" '^gabbro pretrain simlm ' '--generator <pretrain-mlm-'
-has 2 "Condenser is, for itself and as coCondenser's beginning" '^gabbro pretrain condenser ' "$articles"
+has 1 "Condenser is, once, for itself and as coCondenser's beginning" '^gabbro pretrain condenser ' "$articles"
 has 1 "coCondenser from a Condenser" '^gabbro pretrain cocondenser' '--init <pretrain-condenser-'
 for table in llm/table1 llm/table3; do
     recipe $table

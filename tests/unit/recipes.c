@@ -64,7 +64,7 @@ Test(recipes, equal_commands_are_one_artifact)
                 "if a ~= b or a == c then refuse 'they are not the same' end\n"
                 "result {row = 'r', seed = run.seeds[1], evaluation = c}\n");
     expect_text(&r, NULL, false,
-                "gabbro make --size 3\ngabbro make --size 3\n"
+                "gabbro make --size 3\n"
                 "gabbro use --of <make-a-big> x=<make-a-again>\n");
     cr_expect_eq(r.graph->count, 2);
     cr_expect_eq(r.graph->nodes[1]->words[2].node, r.graph->nodes[0]);
