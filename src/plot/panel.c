@@ -337,7 +337,7 @@ static double legend_entry(cairo_t *cr, const gb_series *series, double x, doubl
     return width;
 }
 
-/* Has an earlier panel or series this label already? */
+/* Has an earlier panel or series that is drawn this label already? */
 static bool labelled_before(const gb_figure *figure, size_t panel_index, size_t series)
 {
     const char *label = figure->plots[panel_index].series[series].label;
@@ -345,8 +345,8 @@ static bool labelled_before(const gb_figure *figure, size_t panel_index, size_t 
         for (size_t s = 0; s < figure->plots[p].series_count; s++) {
             if (p == panel_index && s == series)
                 return false;
-            const char *other = figure->plots[p].series[s].label;
-            if (other && !strcmp(other, label))
+            const gb_series *other = &figure->plots[p].series[s];
+            if (other->label && other->count && !strcmp(other->label, label))
                 return true;
         }
     return false;
@@ -367,7 +367,8 @@ double plot_legend(cairo_t *cr, const gb_figure *figure, double top, double widt
                 entry.label = plot->baselines[i - plot->series_count].label;
                 entry.color = plot->baselines[i - plot->series_count].color;
             }
-            if (!entry.label || (i < plot->series_count && labelled_before(figure, p, i)))
+            bool series = i < plot->series_count;
+            if (!entry.label || (series && (!entry.count || labelled_before(figure, p, i))))
                 continue;
             double needed = legend_entry(cr, &entry, x, y, false);
             if (any && x + needed > width) {

@@ -142,6 +142,25 @@ Test(plot, poor_data)
     }
 }
 
+Test(plot, the_legend_names_what_is_drawn)
+{
+    gb_series series[2], more[3];
+    gb_plot plots[2];
+    gb_baseline baseline;
+    gb_figure figure = figure_of(series, plots, &baseline);
+    gb_text without = {0}, with = {0};
+    gb_status status = {0};
+    cr_assert(gb_figure_svg(&figure, "x", &without, &status), "%s", status.what);
+    memcpy(more, series, sizeof series);
+    more[2] = (gb_series){.label = "no point", .x = xs, .y = ys};
+    plots[0].series = more;
+    plots[0].series_count = 3;
+    cr_assert(gb_figure_svg(&figure, "x", &with, &status), "%s", status.what);
+    cr_expect_str_eq(with.data, without.data);
+    gb_text_free(&without);
+    gb_text_free(&with);
+}
+
 static void page_of(float m[4][4], double x, double y, double *px, double *py)
 {
     vec4 out;
