@@ -2,14 +2,6 @@
 
 -- ---- evaluation and results ----------------------------------------------------------------------
 
--- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
-local function identical_passages()
-  local asked = setting("drop_identical", "no")
-  if asked ~= "yes" and asked ~= "no" then refuse('drop_identical is yes or no, not "' .. asked .. '"') end
-  local dropped = here.set.name:find "^beir%-" and setting "data_beir" or asked == "yes"
-  return dropped and "--drop-identical" or {}
-end
-
 -- main's columns do not name their set.
 local function columns_of(set)
   return set ~= "main" and set or nil

@@ -152,6 +152,14 @@ local function written_by(set, size, number)
   return wrote
 end
 
+-- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
+function identical_passages()
+  local asked = setting("drop_identical", "no")
+  if asked ~= "yes" and asked ~= "no" then refuse('drop_identical is yes or no, not "' .. asked .. '"') end
+  local dropped = here.set.name:find "^beir%-" and setting "data_beir" or asked == "yes"
+  return dropped and "--drop-identical" or {}
+end
+
 local function declare_set(name)
   if name ~= "main" and run.collection then refuse(run.table .. " needs sets that only the built-in world has") end
   local set = {name = name, key = key_of(name)}

@@ -163,7 +163,7 @@ end
 -- BM25's run over the training queries at hand, whose passages are the first negatives.
 function bm25_negatives()
   here.set.bm25 = artifact("bm25 train", "bm25-run", "--collection", here.set.collection, "--split", "train", "--depth",
-    settings.bm25_depth)
+    settings.bm25_depth, identical_passages())
   return here.set.bm25
 end
 
@@ -222,7 +222,7 @@ end
 -- A retriever's run over the training queries. Over ranks, which changes no result.
 function mine(retriever, depth)
   return artifact(with_seed "mine", "mine", "--model", retriever, "--collection", here.set.collection, "--tokens", here.tokens,
-    "--split", "train", "--depth", depth or settings.finetune_negative_depth, run.ranks)
+    "--split", "train", "--depth", depth or settings.finetune_negative_depth, identical_passages(), run.ranks)
 end
 
 -- A teacher's scores of passages for the training queries, for finetune's --scores and --teacher. The setting teacher is cross,

@@ -74,6 +74,12 @@ bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count,
 /* Finds the list of a query, or gives NULL. It searches by bisection if lists were added by
  * ascending query, otherwise it looks at all of them. */
 const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);
+/* Whether a passage (a row or GB_NO_PASSAGE) has the id of a query, as in ArguAna and Quora, where
+ * queries are passages, too. */
+bool gb_is_the_query(const gb_run_names *names, uint32_t query, uint32_t passage);
+/* Takes passages that have the id of their query out of a run, in place; of every list the first
+ * `depth` others stay. */
+void gb_run_drop_identical(gb_run *run, const gb_run_names *names, uint32_t depth);
 
 /* Layouts of run files. */
 typedef enum gb_run_format {

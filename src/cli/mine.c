@@ -16,6 +16,7 @@ typedef struct settings {
     gb_sparse_settings sparse;               /* what is kept of sparse vectors */
     const char *jsonl;                       /* file for other kits, or NULL */
     uint32_t skip;                           /* its negatives begin behind so many */
+    bool drop_identical;                     /* no passage with the query's id */
 } settings;
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)
@@ -42,12 +43,16 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_run run = {0};
     gb_run_names names = {0};
     char *path = gb_maker_file(maker, "run.trec", status);
-    bool ok = path && collection && gb_split_open(collection, o->split, &split, status) &&
-              gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse, &o->bm25, status) &&
-              gb_rank(&ranker, split.queries, split.count, o->depth, &run, status);
-    if (ok && gb_maker_leads(maker))
-        ok = gb_run_names_of(collection, &names, status) &&
-             gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
+    bool ok =
+        path && collection && gb_split_open(collection, o->split, &split, status) &&
+        gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse, &o->bm25, status) &&
+        gb_rank(&ranker, split.queries, split.count, o->depth + o->drop_identical, &run, status);
+    if (ok && gb_maker_leads(maker)) {
+        ok = gb_run_names_of(collection, &names, status);
+        if (ok && o->drop_identical)
+            gb_run_drop_identical(&run, &names, o->depth);
+        ok = ok && gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
+    }
     free(path);
     gb_run_names_free(&names);
     gb_run_free(&run);
@@ -77,7 +82,13 @@ static bool after(gb_maker *maker, void *self, gb_status *status)
     }
 #define OF_DEPTH(o)                                                                                \
     {                                                                                              \
-        "depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query"                              \
+        "depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .max = INT32_MAX            \
+    }
+
+#define DROPS_IDENTICAL(o)                                                                         \
+    {                                                                                              \
+        "drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,                              \
+            "drop a passage whose id is the query's (ArguAna, Quora): it is no negative"           \
     }
 
 static int mine(const gb_call *call)
@@ -91,6 +102,7 @@ static int mine(const gb_call *call)
                                   GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
                                  OF_SPLIT(o),
                                  OF_DEPTH(o),
+                                 DROPS_IDENTICAL(o),
                                  CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
                                  {0}};
     const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse}, {0}};
@@ -110,8 +122,12 @@ static int mine(const gb_call *call)
 static int bm25_run(const gb_call *call)
 {
     settings o = {.split = "train", .depth = 200, .bm25 = GB_BM25_SETTINGS};
-    const gb_option options[] = {
-        OF_COLLECTION(o), OF_SPLIT(o), OF_DEPTH(o), CLI_TRAINING_OPTIONS(o.jsonl, o.skip), {0}};
+    const gb_option options[] = {OF_COLLECTION(o),
+                                 OF_SPLIT(o),
+                                 OF_DEPTH(o),
+                                 DROPS_IDENTICAL(o),
+                                 CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
+                                 {0}};
     const gb_option_table tables[] = {{NULL, gb_bm25_options, &o.bm25}, {0}};
     const gb_make_params params = {.command = &gb_cli_bm25_run,
                                    .version = 1,

@@ -64,16 +64,6 @@ static int by_rank(const void *a, const void *b, void *context)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-static bool same_id(const evaluator *e, uint32_t query, uint32_t passage)
-{
-    size_t a_length, b_length;
-    if (passage == GB_NO_PASSAGE)
-        return false;
-    const char *a = gb_names_get(e->names->queries, query, &a_length);
-    const char *b = gb_names_get(e->names->passages, passage, &b_length);
-    return a_length == b_length && memcmp(a, b, a_length) == 0;
-}
-
 static int32_t grade_of(const gb_qrel *rows, size_t count, uint32_t passage)
 {
     gb_qrel key = {.passage = passage};
@@ -88,7 +78,7 @@ static uint32_t rank_list(evaluator *e, const gb_run_list *list, const gb_qrel *
     uint32_t count = 0, kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const gb_hit *hit = &e->run->hits[list->first + i];
-        if (params->drop_identical && same_id(e, list->query, hit->passage)) {
+        if (params->drop_identical && gb_is_the_query(e->names, list->query, hit->passage)) {
             e->out->identical++;
             continue;
         }

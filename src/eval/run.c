@@ -44,3 +44,26 @@ const gb_run_list *gb_run_find(const gb_run *run, uint32_t query)
             return &run->lists[i];
     return NULL;
 }
+
+bool gb_is_the_query(const gb_run_names *names, uint32_t query, uint32_t passage)
+{
+    size_t a_length, b_length;
+    if (passage == GB_NO_PASSAGE)
+        return false;
+    const char *a = gb_names_get(names->queries, query, &a_length);
+    const char *b = gb_names_get(names->passages, passage, &b_length);
+    return a_length == b_length && memcmp(a, b, a_length) == 0;
+}
+
+void gb_run_drop_identical(gb_run *run, const gb_run_names *names, uint32_t depth)
+{
+    for (size_t i = 0; i < run->list_count; i++) {
+        gb_run_list *list = &run->lists[i];
+        gb_hit *hits = run->hits + list->first;
+        uint32_t kept = 0;
+        for (uint32_t h = 0; h < list->count && kept < depth; h++)
+            if (!gb_is_the_query(names, list->query, hits[h].passage))
+                hits[kept++] = hits[h];
+        list->count = kept;
+    }
+}

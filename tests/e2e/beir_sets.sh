@@ -85,6 +85,18 @@ for row in bm25 bm25-rm3; do
     expect "one's own: a query is not its own answer, $row" [ "$(table_value "$work/own.yes/table.csv" $row dev:MRR@10)" = 100 ]
     expect "unless that is not asked for" [ "$(table_value "$work/own.no/table.csv" $row dev:MRR@10)" = 50 ]
 done
+alike() # FOLDER: lines of a run that rank a passage for the query whose id it has
+{
+    awk '$1 == $3' "$1/run.trec" | wc -l | tr -d ' '
+}
+own=$("$GABBRO" collection --from "$work/data/beir-arguana" --store "$work/store" 2>/dev/null)
+found=
+for drop in '' --drop-identical; do
+    # shellcheck disable=SC2086 # nothing, or an option
+    ran=$("$GABBRO" bm25-run --collection "$own" --depth 1 $drop --store "$work/store" 2>"$work/stderr") || bad "bm25-run $drop" "$work/stderr"
+    found="$found $(alike "$ran")/$(wc -l <"$ran/run.trec" | tr -d ' ')"
+done
+expect "nor is it a negative of its own, where another takes its place ($found)" [ "$found" = ' 4/4 0/4' ]
 expect "which is said, and what to do about it" \
     grep -q '8 passages are queries of the collection, too.*drop_identical = yes of reproduce' "$work/said.no"
 expect "but only then" [ "$(grep -c 'are queries' "$work/said.yes")" = 0 ]

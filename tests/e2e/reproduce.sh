@@ -54,6 +54,7 @@ expect "a plain run leaves no passage out" [ "$(cat "$work/log" "$results" | cou
 run table1 --out "$work/dropped" --quiet --rows 'bm25,bm25-rm3,fused,deepct,mlm-r1' --set drop_identical=yes
 expect "one that is the query is left out where that is asked for" [ "$status $(count '^evaluate' "$work/log")" = \
     "0 $(grep '^evaluate' "$work/log" | count ' --drop-identical' -)" ]
+expect "and it is no negative" [ "$(grep -c '^bm25-run' "$work/log")" = "$(grep '^bm25-run' "$work/log" | count ' --drop-identical' -)" ]
 expect "as each result says" [ "$(sed 1d "$work/dropped/results.jsonl" | count '"drop_identical": true' -)" = \
     "$(sed 1d "$work/dropped/results.jsonl" | wc -l)" ]
 

@@ -370,6 +370,30 @@ Test(measures, beir_drops_the_query_itself)
     close_scene(&s);
 }
 
+Test(measures, no_negative_is_the_query_itself)
+{
+    scene s = open_scene("q1 0 b 1\n",
+                         "q1 Q0 q1 1 9 t\nq1 Q0 b 2 8 t\nq1 Q0 q2 3 7 t\nq2 Q0 b 1 9 t\n"
+                         "q2 Q0 q1 2 8 t\nq2 Q0 q2 3 7 t\nq2 Q0 c 4 6 t\n",
+                         GB_RUN_TREC);
+    gb_run_drop_identical(&s.run, &s.names, 2);
+    static const char *const kept[2][2] = {{"b", "q2"}, {"b", "q1"}};
+    for (size_t i = 0; i < 2; i++) {
+        const gb_run_list *list = &s.run.lists[i];
+        cr_assert_eq(list->count, 2);
+        for (size_t h = 0; h < 2; h++) {
+            size_t length;
+            const gb_hit *hit = &s.run.hits[list->first + h];
+            const char *id = gb_names_get(s.names.passages, hit->passage, &length);
+            cr_expect_eq(length, strlen(kept[i][h]));
+            cr_expect_eq(memcmp(id, kept[i][h], length), 0);
+        }
+    }
+    gb_run_drop_identical(&s.run, &s.names, 1);
+    cr_expect_eq(s.run.lists[1].count, 1);
+    close_scene(&s);
+}
+
 Test(measures, depth_and_judged_only)
 {
     scene s = open_scene("q 0 a 0\nq 0 c 1\nq 0 d -1\n",
