@@ -220,7 +220,9 @@ const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", 
 /* Results are a file of JSON lines. The first line says what was reproduced:
  *   {"table": "qac/table1", "scale": "mini", "collection_kind": "world",
  *    "collection": "<folder of an artifact, or a name>", "settings": {...},
- *    "recipe": "<hash of the table's commands>", "times": {...}}
+ *    "recipe": "<hash of the table's commands>", "times": {...},
+ *    "recipes_on_request": {"<row>": "<hash of its commands>"}}
+ * where the recipe is that of a plain run, and rows that it leaves out have one each.
  * collection_kind is "world" for the mini world, "paper" for the paper's collection, "own" for any
  * other. "device", "driver" and "kernels" may be in the first line; otherwise they come from the
  * run.json of the evaluations.
@@ -279,6 +281,7 @@ typedef struct gb_report {
     const char *rankings;        /* what was left out of rankings, and in which sets, or "" */
     json_t *settings;            /* settings of the scale, owned; NULL: not known */
     const char *recipe;          /* hash of the table's commands and their options, or "" */
+    json_t *row_recipes;         /* the same of each row on request, by key, owned; NULL: none */
     json_t *times;               /* "times" of the results, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
     size_t column_count;         /* columns shown */
@@ -287,16 +290,19 @@ typedef struct gb_report {
     gb_seed_runs here;           /* results of the file; items owned by the arena */
     gb_seed_runs recorded;       /* recorded results, if they fit */
     char recorded_note[240];     /* why there are none, or "" */
-    gb_judgement *judgements;    /* [spec->claim_count] */
-    gb_against *against;         /* [spec->row_count]; NULL without a row of the encoder itself */
-    size_t against_column;       /* column of that test: nDCG@10 if it is shown, else the first */
+    char outdated[240];       /* rows of them that were made with other settings and are left out */
+    gb_judgement *judgements; /* [spec->claim_count] */
+    gb_against *against;      /* [spec->row_count]; NULL without a row of the encoder itself */
+    size_t against_column;    /* column of that test: nDCG@10 if it is shown, else the first */
 } gb_report;
 /* Reads the results, judges them, and collects what the forms show. NULL and status on failure. */
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status);
 void gb_report_free(gb_report *report);
 
-/* Adds the seeds of a report to tables_dir/recorded/<table>.<scale>.json, in place of the same
- * seeds there. It fails if the recorded ones have other settings or another collection. */
+/* Adds the seeds of a report to tables_dir/recorded/<table>.<scale>.json. Of a seed that is there
+ * already, its rows take the place of theirs and the others stay. It fails if the recorded ones
+ * have other settings or another collection, or if rows of another device or other kernels would
+ * stay. */
 bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status *status);
 
 /* Append the forms of a report to out. The same report always gives the same bytes; only "times" of

@@ -186,13 +186,14 @@ static json_t *report_json(const gb_report *report)
                                run ? run->driver : "", "kernels", run ? run->kernels : "");
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O?, s:o, s:o, s:o, s:o, s:s, "
-        "s:o}",
+        "s:s*, s:o}",
         "format", 1, "program", "gabbro " GABBRO_VERSION, "table", report->spec->name, "source",
         report->spec->source, "scale", report->scale, "collection", report->collection,
         "collection_step", report->collection_id, "collection_kind", report->collection_kind,
         "generator", report->generator, "collection_notes", report->notes, "settings",
         report->settings, "device", device, "rows", rows, "claims", claims, "deviations",
-        deviations, "recorded_note", report->recorded_note, "times", times_json(report));
+        deviations, "recorded_note", report->recorded_note, "recorded_outdated",
+        report->outdated[0] ? report->outdated : NULL, "times", times_json(report));
 }
 
 json_t *report_table_json(const gb_report *report)

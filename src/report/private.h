@@ -171,6 +171,8 @@ void report_device_text(const gb_report *report, const char *before, const char 
                         gb_text *out);
 /* "seed 42" or "5 seeds (42 43 44 45 46)" */
 void report_seeds_text(const gb_seed_runs *runs, gb_text *out);
+/* The same of the recorded results, or why there are none. */
+void report_recorded_text(const gb_report *report, gb_text *out);
 bool report_deviation_applies(const gb_report *report, const gb_deviation *deviation);
 /* What table.json has; NULL: memory was short. The caller calls json_decref. */
 json_t *report_table_json(const gb_report *report);

@@ -62,6 +62,22 @@ static const char *misfit(const gb_report *report, const json_t *root)
                                         : NULL;
 }
 
+/* Whether a row is made on request and was recorded with other settings than it would have now. */
+static bool is_outdated(const gb_report *report, const char *key, const json_t *row)
+{
+    const char *now = gb_json_text(report->row_recipes, key);
+    return *now && strcmp(now, gb_json_text(row, "recipe")) != 0;
+}
+
+/* Names a row of the records that is left out, once. */
+static void note_outdated(gb_report *report, const char *key)
+{
+    size_t length = strlen(report->outdated);
+    if (!report_word_in(report->outdated, key))
+        snprintf(report->outdated + length, sizeof report->outdated - length, "%s%s",
+                 length ? " " : "", key);
+}
+
 static bool add_seed(gb_report *report, const char *name, const json_t *seed, gb_status *status)
 {
     gb_seed_run *run =
@@ -81,6 +97,10 @@ static bool add_seed(gb_report *report, const char *name, const json_t *seed, gb
         size_t r = report_spec_row(report->spec, key);
         if (r == SIZE_MAX)
             continue; /* a row that the table no longer has */
+        if (is_outdated(report, key, row)) {
+            note_outdated(report, key);
+            continue;
+        }
         json_t *converged = json_object_get(row, "converged");
         run->converged[r] = json_is_boolean(converged) ? (int8_t)json_is_true(converged) : -1;
         json_object_foreach(json_object_get(row, "values"), column, value)
@@ -139,7 +159,9 @@ static json_t *row_to_json(const gb_report *report, const gb_seed_run *run, size
         return NULL;
     }
     json_t *converged = run->converged[row] < 0 ? json_null() : json_boolean(run->converged[row]);
-    return json_pack("{s:o, s:o}", "converged", converged, "values", values);
+    json_t *recipe = json_object_get(report->row_recipes, report->spec->rows[row].key);
+    return json_pack("{s:o, s:o, s:O*}", "converged", converged, "values", values, "recipe",
+                     recipe);
 }
 
 static json_t *seed_to_json(const gb_report *report, const gb_seed_run *run)
@@ -171,11 +193,49 @@ static json_t *fresh_root(const gb_report *report)
 {
     json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:{}}", "format", 1, "table", report->spec->name,
                              "scale", report->scale, "collection", report->collection_id, "seeds");
-    if (report->settings)
-        json_object_set(root, "settings", report->settings);
     if (report->recipe[0])
         json_object_set_new(root, "recipe", json_string(report->recipe));
     return root;
+}
+
+/* The rows that a recorded seed has and a new one lacks. */
+static void list_missing(const json_t *recorded, const json_t *fresh, gb_text *out)
+{
+    const char *key;
+    json_t *row;
+    json_object_foreach(json_object_get(recorded, "rows"), key, row)
+    {
+        if (!json_object_get(json_object_get(fresh, "rows"), key))
+            gb_text_printf(out, "%s%s", out->length ? ", " : "", key);
+    }
+}
+
+/* Adds a seed to the recorded ones. Of a seed that is there already, rows that were not made this
+ * time stay, if device and kernels are the same. */
+static bool set_seed(json_t *seeds, const char *name, json_t *fresh, gb_status *status)
+{
+    json_t *old = json_object_get(seeds, name);
+    gb_text missing = {0};
+    bool ok = fresh != NULL;
+    if (ok && old)
+        list_missing(old, fresh, &missing);
+    if (ok && missing.length) {
+        static const char *const same[] = {"device", "driver", "kernels"};
+        for (size_t i = 0; ok && i < sizeof same / sizeof *same; i++)
+            ok = !strcmp(gb_json_text(old, same[i]), gb_json_text(fresh, same[i])) ||
+                 gb_fail(status, GB_DATA, NULL, "make these rows, too (--rows all)",
+                         "not recorded: seed %s has rows of another %s that this run lacks: %.200s",
+                         name, i < 2 ? "device or driver" : "version of the kernels", missing.data);
+        if (ok)
+            ok = json_object_update_missing(json_object_get(fresh, "rows"),
+                                            json_object_get(old, "rows")) == 0 ||
+                 gb_fail_memory(status, "recording results");
+    }
+    gb_text_free(&missing);
+    if (!ok)
+        json_decref(fresh);
+    return ok && (json_object_set_new(seeds, name, fresh) == 0 ||
+                  gb_fail_memory(status, "recording results"));
 }
 
 bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status *status)
@@ -193,14 +253,15 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         ok = gb_fail(&own, GB_DATA, path, "remove the file to start anew", "not recorded: %s", why);
     if (ok && !root)
         root = fresh_root(report);
+    if (ok && report->settings)
+        json_object_set(root, "settings", report->settings);
     if (ok)
         set_chance(report, root);
     json_t *seeds = json_object_get(root, "seeds");
     for (size_t i = 0; ok && i < report->here.count; i++) {
         char name[24];
         snprintf(name, sizeof name, "%llu", (unsigned long long)report->here.items[i].seed);
-        ok = json_object_set_new(seeds, name, seed_to_json(report, &report->here.items[i])) == 0 ||
-             gb_fail_memory(&own, "recording results");
+        ok = set_seed(seeds, name, seed_to_json(report, &report->here.items[i]), &own);
     }
     ok = ok && gb_make_dirs(folder, &own) &&
          gb_json_save(root, GB_JSON_FILE | GB_JSON_NEWLINE, path, &own);

@@ -236,6 +236,7 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     const char *recipe = json_string_value(json_object_get(read->header, "recipe"));
     if (!(report->recipe = report_copy(report->arena, recipe, status)))
         return false;
+    report->row_recipes = json_incref(json_object_get(read->header, "recipes_on_request"));
     report->settings = json_incref(json_object_get(read->header, "settings"));
     report->times = json_incref(json_object_get(read->header, "times"));
     if (scale && strcmp(scale, report->scale) != 0)
@@ -392,6 +393,7 @@ void gb_report_free(gb_report *report)
         return;
     gb_table_spec_free(report->spec);
     json_decref(report->settings);
+    json_decref(report->row_recipes);
     json_decref(report->times);
     free(report->here.items);
     free(report->recorded.items);

@@ -349,6 +349,16 @@ void report_seeds_text(const gb_seed_runs *runs, gb_text *out)
         gb_text_printf(out, "%s)", runs->count > 12 ? " ..." : "");
 }
 
+void report_recorded_text(const gb_report *report, gb_text *out)
+{
+    if (!report->recorded.count)
+        gb_text_printf(out, "none (%s)", report->recorded_note);
+    else
+        report_seeds_text(&report->recorded, out);
+    if (report->outdated[0])
+        gb_text_printf(out, ", without %s (made with other settings)", report->outdated);
+}
+
 void report_origin_text(const gb_report *report, gb_text *out)
 {
     gb_text_printf(out, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
@@ -356,10 +366,7 @@ void report_origin_text(const gb_report *report, gb_text *out)
                    report->generator[0] ? ", generated queries: " : "", report->generator);
     report_seeds_text(&report->here, out);
     gb_text_printf(out, "; recorded: ");
-    if (report->recorded.count)
-        report_seeds_text(&report->recorded, out);
-    else
-        gb_text_printf(out, "none (%s)", report->recorded_note);
+    report_recorded_text(report, out);
     gb_text_append(out, ".", 1);
 }
 

@@ -40,6 +40,9 @@ static void intro(const site_table *table, gb_text *out)
                        gb_json_text(device, "driver"), gb_json_text(device, "kernels"));
     if (*gb_json_text(root, "recorded_note"))
         gb_text_printf(&line, " No recorded results: %s.", gb_json_text(root, "recorded_note"));
+    if (*gb_json_text(root, "recorded_outdated"))
+        gb_text_printf(&line, " Without recorded rows that had other settings: %s.",
+                       gb_json_text(root, "recorded_outdated"));
     gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     gb_text_free(&line);
     gb_text_printf(out, "\n<p>%s", *table->slug ? "Every value leads to how it was made. " : "");

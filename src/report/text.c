@@ -44,12 +44,8 @@ static void header(const gb_report *report, gb_text *out)
     gb_text_printf(&line, "%s, collection %s%s%s, this run: ", report->scale, report->collection,
                    report->generator[0] ? ", generated queries: " : "", report->generator);
     report_seeds_text(&report->here, &line);
-    if (report->recorded.count) {
-        gb_text_printf(&line, ", recorded: ");
-        report_seeds_text(&report->recorded, &line);
-    } else {
-        gb_text_printf(&line, ", recorded: none (%s)", report->recorded_note);
-    }
+    gb_text_printf(&line, ", recorded: ");
+    report_recorded_text(report, &line);
     paragraph(out, "Scale", gb_text_words(&line, out));
     if (report->notes[0])
         paragraph(out, "Collection", report->notes);

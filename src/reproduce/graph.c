@@ -118,6 +118,7 @@ void repro_table_free(repro_table *table)
     free(table->notices);
     free(table->inputs);
     free(table->kept);
+    json_decref(table->row_sums);
     *table = (repro_table){0};
 }
 
@@ -240,6 +241,7 @@ static bool made_before(const repro_table *table, size_t call)
     return false;
 }
 
+/* The commands that are kept, with the flags behind them; once: without repetition. */
 static void calls_text(const repro_table *table, const char *flags, bool once, gb_text *out)
 {
     for (size_t i = 0; i < table->call_count; i++)
@@ -284,11 +286,11 @@ static void drop_folder(const gb_text *text, const char *folder, gb_text *out)
     gb_text_append(out, at, strlen(at));
 }
 
-bool repro_table_checksum(const repro_table *table, const char *data_dir, char sum[40],
+bool repro_table_checksum(const repro_table *table, const char *data_dir, bool once, char sum[40],
                           gb_status *status)
 {
     gb_text lines = {0}, bare = {0};
-    calls_text(table, "", false, &lines);
+    calls_text(table, "", once, &lines);
     drop_folder(&lines, data_dir, &bare);
     bool ok = !lines.failed && !bare.failed;
     if (ok)

@@ -94,6 +94,8 @@ typedef struct repro_table {
     const char *page_file;               /* of them the one to look at */
     bool *kept;                          /* [nodes of the graph], see repro_table_select */
     bool plain;                          /* rows on request are not made */
+    char sum[40];                        /* of its recipe, see repro_session_sum; else "" */
+    json_t *row_sums;                    /* the same of each row on request; NULL: none */
 } repro_table;
 void repro_table_free(repro_table *table);
 
@@ -107,9 +109,10 @@ bool repro_table_select(repro_table *table, const repro_graph *graph, const char
 bool repro_result_selected(const repro_result *result, const char *rows, bool everything);
 /* Appends the commands that are kept, each once, with the flags behind it. */
 void repro_table_text(const repro_table *table, const char *flags, gb_text *out);
-/* The checksum of the calls that are kept, repeated ones too, without flags and without the place
- * of public data, as `cksum` sums them up: "CRC-BYTES". */
-bool repro_table_checksum(const repro_table *table, const char *data_dir, char sum[40],
+/* The checksum of the commands that are kept, without flags and without the place of public data,
+ * as `cksum` sums them up: "CRC-BYTES". once: each counts once, else as often as the recipe has it.
+ */
+bool repro_table_checksum(const repro_table *table, const char *data_dir, bool once, char sum[40],
                           gb_status *status);
 /* POSIX cksum of bytes. */
 uint32_t repro_cksum(const void *bytes, size_t length);

@@ -60,7 +60,7 @@ static void judge(const repro_work *work, const repro_making *making, gb_text *h
                                      .results = path,
                                      .judged = session->params->judged};
     gb_report *report = NULL;
-    if (path && repro_results_lines(session, &making->table, making->sum, path, NULL))
+    if (path && repro_results_lines(session, &making->table, path, NULL))
         report = gb_report_build(&params, NULL);
     html->length = 0;
     if (report)

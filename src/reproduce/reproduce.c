@@ -17,16 +17,15 @@ static bool print_commands(const repro_session *session, const repro_entry *entr
     repro_graph *graph = repro_graph_create(status);
     repro_table table = {0};
     gb_text lines = {0};
-    char sum[40];
     bool ok = graph && repro_session_recipe(session, entry->name, graph, &table, status) &&
               repro_session_select(session, graph, &table, status) &&
-              repro_session_checksum(session, entry->name, sum, status);
+              repro_session_sum(session, &table, status);
     if (ok) {
         repro_table_text(&table, session->flags, &lines);
         ok = !lines.failed || gb_fail_memory(status, "printing commands");
     }
     if (ok)
-        printf("%s# recipe %s\n", lines.data ? lines.data : "", sum);
+        printf("%s# recipe %s\n", lines.data ? lines.data : "", table.sum);
     gb_text_free(&lines);
     repro_table_free(&table);
     repro_graph_destroy(graph);

@@ -70,8 +70,7 @@ static const char *kind_of_collection(const repro_session *session)
     return repro_settings_get(&session->settings, "data_main") ? "public" : "world";
 }
 
-static json_t *head_line(const repro_session *session, const repro_table *table, const char *sum,
-                         int64_t seconds)
+static json_t *head_line(const repro_session *session, const repro_table *table, int64_t seconds)
 {
     json_t *line = json_object();
     add_text(line, "table", table->name);
@@ -86,7 +85,9 @@ static json_t *head_line(const repro_session *session, const repro_table *table,
         add_text(line, "measure", table->measure);
         add_text(line, "y", table->y);
     }
-    add_text(line, "recipe", sum);
+    add_text(line, "recipe", table->sum);
+    if (table->row_sums)
+        json_object_set(line, "recipes_on_request", table->row_sums);
     json_object_set_new(line, "settings", repro_settings_json(&table->settings));
     json_object_set_new(line, "times", json_pack("{s:I}", "wall_s", (json_int_t)seconds));
     return line;
@@ -121,11 +122,11 @@ bool repro_result_done(const repro_result *result)
 }
 
 /* done: leave out what is not yet done. */
-static bool write_results(const repro_session *session, const repro_table *table, const char *sum,
-                          int64_t seconds, bool done, const char *path, gb_status *status)
+static bool write_results(const repro_session *session, const repro_table *table, int64_t seconds,
+                          bool done, const char *path, gb_status *status)
 {
     gb_text lines = {0};
-    bool ok = add_line(&lines, head_line(session, table, sum, seconds), status);
+    bool ok = add_line(&lines, head_line(session, table, seconds), status);
     for (size_t i = 0; ok && i < table->result_count; i++)
         if (selected(session, &table->results[i]) &&
             (!done || repro_result_done(&table->results[i])))
@@ -135,10 +136,10 @@ static bool write_results(const repro_session *session, const repro_table *table
     return ok;
 }
 
-bool repro_results_lines(const repro_session *session, const repro_table *table, const char *sum,
-                         const char *path, gb_status *status)
+bool repro_results_lines(const repro_session *session, const repro_table *table, const char *path,
+                         gb_status *status)
 {
-    return write_results(session, table, sum, 0, true, path, status);
+    return write_results(session, table, 0, true, path, status);
 }
 
 bool repro_results_check(const char *out, gb_status *status)
@@ -271,7 +272,7 @@ static bool submit(const repro_session *session, const char *out, gb_status *sta
 }
 
 bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
-                          const char *sum, int64_t seconds, gb_status *status)
+                          int64_t seconds, gb_status *status)
 {
     bool ok = true;
     if (table->page) {
@@ -283,7 +284,7 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
     }
     char *results = gb_path_join(status, out, "results.jsonl");
     const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
-    ok = results && write_results(session, table, sum, seconds, false, results, status) &&
+    ok = results && write_results(session, table, seconds, false, results, status) &&
          note_rows(session, table, status);
     if (session->entry == &repro_train_entry) {
         free(results);

@@ -195,8 +195,7 @@ static bool make_table(run *r, size_t which, size_t end, gb_status *status)
     bool ok = m->code || (repro_results_check(m->out, &why) && check_inputs(r, &m->table, &why));
     ok = ok && make_artifacts(r, which, end, &why);
     if (ok && !m->code)
-        ok =
-            repro_results_finish(r->session, &m->table, m->out, m->sum, time(NULL) - started, &why);
+        ok = repro_results_finish(r->session, &m->table, m->out, time(NULL) - started, &why);
     m->finished = ok && !m->code;
     if (!ok && why.code == GB_INTERRUPTED) {
         *status = why;
@@ -230,7 +229,7 @@ static bool add_table(run *r, const repro_entry *entry, gb_status *status)
     m->entry = entry;
     return (m->out = out_of(r, entry, status)) &&
            repro_session_recipe(r->session, entry->name, r->graph, &m->table, status) &&
-           repro_session_checksum(r->session, entry->name, m->sum, status);
+           repro_session_sum(r->session, &m->table, status);
 }
 
 /* The table asked for, or all; those whose times are measured come first. */

@@ -39,7 +39,6 @@ double repro_progress_usual(const repro_progress *progress, const repro_node *no
 typedef struct repro_making {
     const repro_entry *entry; /* which */
     repro_table table;        /* what its recipe declared */
-    char sum[40];             /* of its recipe */
     const char *out;          /* folder of its results */
     int code;                 /* exit code of what failed, 0: nothing did */
     bool finished;            /* its results are written */
@@ -69,14 +68,14 @@ bool repro_record_number(const char *folder, const char *file, const char *name,
 /* Whether what a result names has been measured. */
 bool repro_result_done(const repro_result *result);
 /* Writes the lines of results.jsonl of what is done of a table. */
-bool repro_results_lines(const repro_session *session, const repro_table *table, const char *sum,
-                         const char *path, gb_status *status);
+bool repro_results_lines(const repro_session *session, const repro_table *table, const char *path,
+                         gb_status *status);
 /* Whether results can be written to a folder: better now than after the training. */
 bool repro_results_check(const char *out, gb_status *status);
-/* Writes results.jsonl of a finished table to a folder and has it reported. sum: of its recipe;
- * seconds: that its making took. */
+/* Writes results.jsonl of a finished table to a folder and has it reported. seconds:
+ * that its making took. */
 bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
-                          const char *sum, int64_t seconds, gb_status *status);
+                          int64_t seconds, gb_status *status);
 /* A site of what lies in these folders; those of tables that failed have nothing to show. */
 bool repro_results_site(const repro_session *session, const char *const *folders, size_t count,
                         gb_status *status);

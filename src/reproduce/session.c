@@ -542,22 +542,41 @@ bool repro_session_select(const repro_session *session, const repro_graph *graph
     return repro_table_select(table, graph, session->rows, session->everything, status);
 }
 
-bool repro_session_checksum(const repro_session *session, const char *name, char sum[40],
-                            gb_status *status)
+/* The sums of rows on request, of a table that was run for them. */
+static bool sum_rows(const repro_session *session, const repro_graph *graph, repro_table *table,
+                     json_t **sums, gb_status *status)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < table->result_count; i++) {
+        const repro_result *result = &table->results[i];
+        char sum[40];
+        if (!result->on_request || !result->row || json_object_get(*sums, result->row))
+            continue;
+        *sums = *sums ? *sums : json_object();
+        ok = repro_table_select(table, graph, result->row, false, status) &&
+             repro_table_checksum(table, session->data_dir, true, sum, status) &&
+             (json_object_set_new(*sums, result->row, json_string(sum)) == 0 ||
+              gb_fail_memory(status, "summing up a recipe"));
+    }
+    return ok;
+}
+
+bool repro_session_sum(const repro_session *session, repro_table *table, gb_status *status)
 {
     static const uint64_t seed = REPRO_FIRST_SEED;
     repro_recipe_params recipe = session->recipe;
-    repro_table table = {0};
-    recipe.table = name;
+    repro_table plain = {0};
+    recipe.table = table->name;
     recipe.seeds = &seed;
     recipe.seed_count = 1;
     recipe.ranks = (repro_words){0};
     recipe.shards = session->recorded_shards;
     repro_graph *graph = repro_graph_create(status);
-    bool ok = graph && repro_recipe_run(&recipe, graph, &table, status) &&
-              repro_table_select(&table, graph, NULL, false, status) &&
-              repro_table_checksum(&table, session->data_dir, sum, status);
-    repro_table_free(&table);
+    bool ok = graph && repro_recipe_run(&recipe, graph, &plain, status) &&
+              repro_table_select(&plain, graph, NULL, false, status) &&
+              repro_table_checksum(&plain, session->data_dir, false, table->sum, status) &&
+              sum_rows(session, graph, &plain, &table->row_sums, status);
+    repro_table_free(&plain);
     repro_graph_destroy(graph);
     return ok;
 }

@@ -53,9 +53,10 @@ bool repro_session_select(const repro_session *session, const repro_graph *graph
 /* Runs the recipe of a table. */
 bool repro_session_recipe(const repro_session *session, const char *name, repro_graph *graph,
                           repro_table *table, gb_status *status);
-/* The sum of a table's recipe, which results carry: what decides them, the same on every device. */
-bool repro_session_checksum(const repro_session *session, const char *name, char sum[40],
-                            gb_status *status);
+/* Fills sum and row_sums of a table, which results carry: what decides them, the same on every
+ * device. The sum is that of a plain run; rows on request have sums of their own, of the commands
+ * that --rows ROW --dry-run prints. */
+bool repro_session_sum(const repro_session *session, repro_table *table, gb_status *status);
 /* Text that lives as long as the session; NULL and status on failure. */
 const char *repro_session_keep(repro_session *session, gb_status *status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

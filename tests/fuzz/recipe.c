@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         gb_text lines = {0};
         char sum[40];
         if (!repro_table_select(&table, graph, NULL, false, &status) ||
-            !repro_table_checksum(&table, "/data", sum, &status))
+            !repro_table_checksum(&table, "/data", false, sum, &status))
             abort();
         repro_table_text(&table, "", &lines);
         gb_text_free(&lines);

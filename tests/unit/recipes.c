@@ -126,7 +126,7 @@ Test(recipes, the_sum_of_a_recipe_is_that_of_cksum)
     char sum[40];
     expect_text(&r, NULL, false, "gabbro read /data/set /data/set/file /database\n");
     /* printf 'gabbro read set set/file /database\n' | cksum */
-    cr_assert(repro_table_checksum(&r.table, "/data", sum, &r.status));
+    cr_assert(repro_table_checksum(&r.table, "/data", false, sum, &r.status));
     cr_expect_str_eq(sum, "2934984675-35");
     cr_expect_eq(r.table.input_count, 2);
     leave(&r);

@@ -316,6 +316,66 @@ Test(report, recording_adds_and_replaces_seeds)
     free(path);
 }
 
+/* One row of seed 42, made with these kernels and, if the table makes it on request, this recipe.
+ */
+static void put_row(const char *name, const char *kernels, const char *recipe)
+{
+    char text[500];
+    snprintf(text, sizeof text,
+             "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": \"world-1\", "
+             "\"settings\": {\"later\": 1}, \"device\": \"lavapipe\", \"driver\": \"22.3\", "
+             "\"kernels\": \"%s\", \"recipe\": \"1-2\"%s%s%s}\n"
+             "{\"row\": \"span\", \"seed\": 42, \"column\": \"dev:MRR@10\", \"value\": 0.5}\n",
+             kernels, recipe ? ", \"recipes_on_request\": {\"span\": \"" : "", recipe ? recipe : "",
+             recipe ? "\"}" : "");
+    put(name, text);
+}
+
+Test(report, rows_that_were_not_made_again_stay_recorded)
+{
+    gb_status status = {0};
+    put_results("a.jsonl", 42, 42, "{}, \"recipe\": \"1-2\"");
+    cr_assert(record("a.jsonl", &status), "%s", status.what);
+    put_row("one.jsonl", "abc", NULL);
+    cr_assert(record("one.jsonl", &status), "%s", status.what);
+    gb_report *report = build("a.jsonl");
+    const double *values = report->recorded.items[0].values;
+    cr_expect_eq(values[1 * report->column_count], .5, "the new one");
+    cr_expect_eq(values[2 * report->column_count], .4, "the one that stayed");
+    gb_report_free(report);
+    char *path = gb_path_join(NULL, root, "tables/recorded/x-table1.mini.json");
+    char *before = gb_read_file(path, NULL, NULL);
+    cr_expect(strstr(before, "\"later\": 1"), "settings are those of the last recording");
+    put_row("other.jsonl", "def", NULL);
+    cr_expect_not(record("other.jsonl", &status), "kernels do not mix");
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect(strstr(status.what, "lacks: none, query"), "%s", status.what);
+    char *after = gb_read_file(path, NULL, NULL);
+    cr_expect_str_eq(before, after);
+    free(before);
+    free(after);
+    free(path);
+}
+
+/* The table's recipe is that of a plain run, which does not have the commands of such a row. */
+Test(report, a_row_on_request_has_a_recipe_of_its_own)
+{
+    gb_status status = {0};
+    put_row("made.jsonl", "abc", "5-6");
+    cr_assert(record("made.jsonl", &status), "%s", status.what);
+    gb_report *report = build("made.jsonl");
+    cr_expect_eq(report->recorded.items[0].values[report->column_count], .5);
+    cr_expect_str_eq(report->outdated, "");
+    gb_report_free(report);
+    put_row("changed.jsonl", "abc", "7-8");
+    report = build("changed.jsonl");
+    cr_expect(isnan(report->recorded.items[0].values[report->column_count]));
+    char *text = text_of(report);
+    cr_expect(strstr(text, "recorded: seed 42, without span (made with other"), "%s", text);
+    free(text);
+    gb_report_free(report);
+}
+
 Test(report, rows_below_the_baseline_say_so)
 {
     put("low.jsonl",
