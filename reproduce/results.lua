@@ -7,16 +7,21 @@ local function columns_of(set)
   return set ~= "main" and set or nil
 end
 
--- All measures on all evaluation splits of the set at hand, of a retriever or "bm25".
-local function evaluate(retriever)
+-- All measures on all evaluation splits of the set at hand, of a retriever or "bm25"; options behind.
+local function evaluate(retriever, ...)
   local identical = identical_passages()
-  local depth = {"--depth", settings.search_depth}
+  local depth = {"--depth", settings.search_depth, ...}
   if retriever == "bm25" then
     return artifact("evaluate bm25", "evaluate", "--bm25", "--collection", here.set.collection, depth, identical)
   end
   local set = columns_of(here.set.name)
   return artifact(with_seed("evaluate" .. (set and " on " .. set or "")), "evaluate", "--model", retriever, "--collection",
     here.set.collection, "--tokens", here.tokens, depth, run.ranks, identical)
+end
+
+-- The same, with whole rankings for what goes on from them.
+local function rankings(retriever)
+  return evaluate(retriever, "--keep", settings.search_depth)
 end
 
 local function mean_of(label, evaluations)
@@ -54,7 +59,7 @@ end
 
 -- A row of what a cross-encoder, which the row trained, makes of the first passages of a retriever or of "bm25".
 function reranked_row(key, cross, first, ...)
-  local evaluation = artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, evaluate(first), ...),
+  local evaluation = artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, rankings(first), ...),
     "--collection", here.set.collection, "--depth", settings.search_depth, identical_passages())
   note({row = key, evaluation = evaluation, set = columns_of(here.set.name)}, cross)
 end
@@ -62,7 +67,7 @@ end
 -- A row of the rankings of several retrievers, or "bm25", fused by reciprocal ranks.
 function fused_row(key, ...)
   local fused = {}
-  for retriever in each(...) do fused[#fused + 1] = {"--fuse", evaluate(retriever)} end
+  for retriever in each(...) do fused[#fused + 1] = {"--fuse", rankings(retriever)} end
   note_row(key, artifact(with_seed("evaluate " .. key), "evaluate", fused, "--collection", here.set.collection, "--depth",
     settings.search_depth, identical_passages()), columns_of(here.set.name))
 end

@@ -369,6 +369,9 @@ typedef struct gb_evaluating {
  * into the artifact of a command. */
 bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status);
 
+/* Says so if the runs of an evaluation, or of gabbro rerank, have fewer passages of a query than
+ * `depth`: measures of more ranks would be too low without a word. */
+void gb_warn_of_short_runs(const char *folder, uint32_t depth);
 /* Reads the rankings that several evaluations kept (their runs/) and fuses them; those of a single
  * one stay as they are. It is a gb_rank_split. */
 typedef struct gb_fused_evaluations {

@@ -29,6 +29,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     settings *o = self;
     if (!o->model && !gb_maker_leads(maker)) /* it is not divided */
         return true;
+    for (size_t i = 0; i < o->fusion.count; i++)
+        gb_warn_of_short_runs(o->fusion.evaluations[i], o->depth);
     gb_collection *collection = gb_open_collection(o->collection, status);
     gb_ranker ranker = {.collection = collection};
     gb_evaluating how = {.collection = collection,
@@ -87,7 +89,8 @@ static int run(const gb_call *call)
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
-        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query that are measured"},
+        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query that are measured",
+         .max = INT32_MAX},
         {"keep", GB_OPTION_U32, &o.keep, 0, NULL, "passages a query that are written to runs/"},
         {"drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,
          "do not count a passage whose id is the query's, as BEIR"},

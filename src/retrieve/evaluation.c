@@ -38,6 +38,8 @@ static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
                                     .drop_identical = how->drop_identical,
                                     .folder = gb_maker_folder(s->maker)};
     bool ok = how->rank(how->ctx, &ranked, &run, status);
+    if (ok && how->drop_identical)
+        gb_run_drop_identical(&run, &s->names, how->depth);
     if (ok && gb_maker_leads(s->maker)) {
         ok = write_run(s, split, &run, status) &&
              gb_split_measure(split, &run, &params, s->metrics, status);
@@ -101,6 +103,30 @@ bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *st
 }
 
 /* ---- fused evaluations ---- */
+
+/* How many passages of a query the runs of an artifact have: what gabbro evaluate kept, or gabbro
+ * rerank scored. 0: not known. */
+static uint32_t kept_of(const char *folder)
+{
+    char *path = gb_path_join(NULL, folder, "run.json");
+    json_t *run = path && gb_file_exists(path) ? gb_json_load(path, 0, NULL) : NULL;
+    const json_t *settings = json_object_get(run, "settings");
+    const json_t *keep = json_object_get(settings, "keep");
+    json_int_t kept = json_integer_value(keep ? keep : json_object_get(settings, "depth"));
+    json_decref(run);
+    free(path);
+    return kept > 0 && kept < UINT32_MAX ? (uint32_t)kept : 0;
+}
+
+void gb_warn_of_short_runs(const char *folder, uint32_t depth)
+{
+    uint32_t kept = kept_of(folder);
+    if (kept && kept < depth)
+        gb_log(GB_LOG_WARN,
+               "the runs of %s have the first %u passages of a query, not %u; what comes behind "
+               "them counts as not found (gabbro evaluate --keep and gabbro rerank --depth decide)",
+               folder, kept, depth);
+}
 
 static bool read_kept(const char *evaluation, const gb_ranked_split *split, gb_run *run,
                       gb_status *status)
