@@ -33,7 +33,8 @@ local encoder = starting_point()
 local function train_cross()
   local dev = settings.dev
   local measured = dev ~= "auto" and dev ~= "none" and dev ~= "train" and {development(true), "--dev-run",
-    artifact("bm25-run, " .. dev, "bm25-run", "--collection", here.set.collection, "--split", dev, "--depth", settings.bm25_depth)}
+    artifact("bm25-run, " .. dev, "bm25-run", "--collection", here.set.collection, "--split", dev, "--depth", settings.bm25_depth,
+    identical_passages())}
   local how = {command = "finetune-cross", options = {"--extend-positions", measured or {}}}
   local cross
   for round = 1, tonumber(settings.rounds) do
