@@ -153,11 +153,11 @@ local function written_by(set, size, number)
 end
 
 -- In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
-function identical_passages()
+function identical_passages(name)
   local asked = setting("drop_identical", "no")
   if asked ~= "yes" and asked ~= "no" then refuse('drop_identical is yes or no, not "' .. asked .. '"') end
   local dropped = here.set.name:find "^beir%-" and setting "data_beir" or asked == "yes"
-  return dropped and "--drop-identical" or {}
+  return dropped and (name or "--drop-identical") or {}
 end
 
 local function declare_set(name)

@@ -23,7 +23,8 @@ end
 local function development(cross)
   if settings.dev == "none" then return {} end
   return {"--dev", settings.dev, "--dev-measure", settings.dev_measure, "--dev-queries", settings.dev_queries,
-    cross and {} or {"--dev-passages", settings.dev_passages}, "--patience", settings.patience}
+    cross and {} or {"--dev-passages", settings.dev_passages}, "--patience", settings.patience,
+    identical_passages "--dev-drop-identical"}
 end
 
 local encoder = starting_point()

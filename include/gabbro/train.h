@@ -31,6 +31,7 @@ typedef struct gb_dev_settings {
     uint32_t passages;   /* of retrievers: ranked beside the relevant ones; 0: all */
     uint32_t patience;   /* measurements that are no better, after which it ends; 0: none */
     bool keep_last;      /* the last model, not the best one */
+    bool drop_identical; /* a passage with the query's id does not count */
 } gb_dev_settings;
 extern const gb_dev_settings gb_dev_defaults;
 extern const gb_option gb_dev_options[]; /* but for `run` and `passages` */

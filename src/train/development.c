@@ -32,6 +32,8 @@ const gb_option gb_dev_options[] = {
      "what is measured, by the names of gabbro eval"},
     {"patience", GB_OPTION_U32, FIELD(patience), 0, NULL,
      "end the training after so many measurements in a row that are no better; 0: do not"},
+    {"dev-drop-identical", GB_OPTION_FLAG, FIELD(drop_identical), 0, NULL,
+     "a passage whose id is the query's does not count, as in ArguAna and Quora"},
     {"keep-last", GB_OPTION_FLAG, FIELD(keep_last), 0, NULL,
      "keep the model of the last step, not the best one"},
     {0}};
@@ -52,7 +54,7 @@ bool gb_dev_check(const gb_dev_settings *settings, gb_status *status)
     const gb_dev_settings *d = &gb_dev_defaults;
     bool plain = settings->every == d->every && settings->queries == d->queries &&
                  settings->patience == d->patience && settings->passages == d->passages &&
-                 !settings->run && !settings->keep_last;
+                 !settings->run && !settings->keep_last && !settings->drop_identical;
     gb_metrics metric = {0};
     if (!settings->split)
         return plain || gb_fail(status, GB_USAGE, NULL, "give --dev SPLIT, too",
@@ -352,8 +354,12 @@ static bool measure(train_dev *d, const gb_run *run, double *value, gb_status *s
 {
     gb_eval_params how = GB_EVAL_MSMARCO;
     gb_evaluation evaluation = {0};
+    gb_run_names names = {0};
     how.metrics = &d->metric;
-    bool ok = gb_evaluate(run, &d->split.qrels, &(gb_run_names){0}, &how, &evaluation, status);
+    how.drop_identical = d->how.settings->drop_identical;
+    bool ok = (!how.drop_identical || gb_run_names_of(d->how.collection, &names, status)) &&
+              gb_evaluate(run, &d->split.qrels, &names, &how, &evaluation, status);
+    gb_run_names_free(&names);
     if (ok)
         *value = evaluation.totals[0];
     gb_evaluation_free(&evaluation);

@@ -55,6 +55,26 @@ expect "the best step is noted" [ "$(fact best_step "$dev")" = "$(best_of "$dev"
 measured=$(made evaluate --model "$dev" $data)
 expect "the model is the best one: $(value "$measured" dev:MRR@10), $(fact best "$dev")" \
     awk "BEGIN { exit !(($(value "$measured" dev:MRR@10) - $(fact best "$dev")) ^ 2 < 1e-12) }"
+
+# The same queries as passages of the collection, each with another passage for an answer.
+mkdir -p own/qrels
+sed 's/"q/"d/' beir/queries.jsonl >own/queries.jsonl
+cp beir/corpus.jsonl own
+for split in train dev; do
+    sed 's/^q\([0-9]\)/d\1/' beir/qrels/$split.tsv | awk -F '\t' 'NR > 1 { $2 = "d" (substr($2, 2) + 8) % 64 } { print $1 "\t" $2 "\t" $3 }' >own/qrels/$split.tsv
+done
+of_own="--collection $(made collection --from own)"
+own="$of_own --tokens $(made tokenize $of_own --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 16)"
+negatives=$(made bm25-run $of_own --drop-identical)
+for option in --dev-drop-identical ''; do
+    best=$(made finetune $own --init "$encoder" --negatives "$negatives" --batch 8 --learning-rate .001 --dropout 0 --epochs 2 --dev dev $option)
+    measured=$(made evaluate $own --model "$best" ${option:+--drop-identical})
+    expect "a query's own passage ${option:+does not }count: $(value "$measured" dev:MRR@10), $(fact best "$best")" \
+        awk "BEGIN { exit !(($(value "$measured" dev:MRR@10) - $(fact best "$best")) ^ 2 < 1e-12) }"
+    values="${values:-} $(fact best "$best")"
+done
+expect "which makes a difference:$values" sh -c "set -- $values; [ \$1 != \$2 ]"
+
 last=$(made $training --dev dev --keep-last)
 expect "the last one is that of a plain training" cmp -s "$plain/model/model.safetensors" "$last/model/model.safetensors"
 some=$(made $training --dev dev --dev-every 25 --dev-queries 5 --dev-passages 12 --dev-measure ndcg_cut_5)

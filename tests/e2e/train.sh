@@ -49,6 +49,10 @@ expect "what would run: $(wc -l <plan) lines" [ "$(grep -c '^gabbro ' plan)" = "
 expect "no passage is left out" [ "$(grep -c -e --drop-identical plan)" = 0 ]
 "$gabbro" train --settings own.settings --set drop_identical=yes --dry-run 2>err | grep '^gabbro evaluate' >plan
 expect "unless those that are queries are to be" [ "$(grep -c -e --drop-identical plan)" = "$(grep -c . plan)" ]
+"$gabbro" train --settings own.settings --set drop_identical=yes --dry-run 2>err >plan
+expect "nor are they negatives, nor do they choose a model" \
+    [ "$(grep -c '^gabbro \(bm25-run\|mine\) .* --drop-identical\|^gabbro finetune .* --dev-drop-identical' plan)" = \
+    "$(grep -c '^gabbro \(bm25-run\|mine\|finetune\)' plan)" ]
 
 # ---- all of it -------------------------------------------------------------------------------------
 "$gabbro" train --settings own.settings --out first >out 2>err || bad "train" err
