@@ -85,7 +85,7 @@ static int run(const gb_call *call)
         CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
         {0}};
     const gb_make_params params = {.command = &gb_cli_negatives,
-                                   .version = 1,
+                                   .version = 2,
                                    .options = options,
                                    .self = &o,
                                    .make = make,

@@ -7,10 +7,11 @@
 
 /* Negatives of one query. */
 typedef struct pool {
-    uint32_t *rows;  /* passages */
-    size_t capacity; /* of rows */
-    uint32_t count;  /* in rows */
-    uint32_t seen;   /* met so far, in rows or not */
+    uint32_t *rows;        /* [count] passages */
+    uint32_t *lots;        /* [count] numbers drawn for them, of which the smallest stay */
+    size_t room, lot_room; /* capacities of rows and lots */
+    uint32_t count;        /* passages */
+    uint32_t last;         /* where the largest lot is, once there are as many as are wanted */
 } pool;
 
 struct gb_negatives {
@@ -27,24 +28,41 @@ static bool unknown(gb_negatives *n, const gb_negatives_params *params, const gb
            gb_lines_fail(lines, status, "see --skip-unknown", "unknown %s \"%.80s\"", kind, name);
 }
 
-/* Once each; of more than are wanted every one has the same chance to stay. */
+static void pool_free(pool *p)
+{
+    free(p->rows);
+    free(p->lots);
+}
+
+static void find_last(pool *p)
+{
+    p->last = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->lots[i] > p->lots[p->last])
+            p->last = i;
+}
+
+/* Once each. Of more than are wanted every passage has the same chance to stay, however often the
+ * file names it: its lot is drawn by its row. */
 static bool pool_add(pool *p, uint32_t query, uint32_t row, const gb_negatives_params *params,
                      gb_status *status)
 {
     for (uint32_t i = 0; i < p->count; i++)
         if (p->rows[i] == row)
             return true;
-    p->seen++;
-    if (params->per_query && p->count == params->per_query) {
-        gb_rng rng = gb_rng_make(params->seed, GB_RNG_NEGATIVE, p->seen, query);
-        uint32_t place = gb_rng_below(&rng, p->seen);
-        if (place < p->count)
-            p->rows[place] = row;
+    gb_rng rng = gb_rng_make(params->seed, GB_RNG_NEGATIVE, row, query);
+    uint32_t lot = gb_rng_u32(&rng);
+    bool full = params->per_query && p->count == params->per_query;
+    if (full && lot >= p->lots[p->last])
         return true;
-    }
-    if (!gb_grow(&p->rows, &p->capacity, (size_t)p->count + 1, sizeof *p->rows, status))
+    if (!full && (!gb_grow(&p->rows, &p->room, p->count + 1, sizeof *p->rows, status) ||
+                  !gb_grow(&p->lots, &p->lot_room, p->count + 1, sizeof *p->lots, status)))
         return false;
-    p->rows[p->count++] = row;
+    uint32_t place = full ? p->last : p->count++;
+    p->rows[place] = row;
+    p->lots[place] = lot;
+    if (p->count == params->per_query)
+        find_last(p);
     return true;
 }
 
@@ -107,7 +125,7 @@ void gb_negatives_destroy(gb_negatives *negatives)
     if (!negatives)
         return;
     for (size_t q = 0; negatives->pools && q < negatives->queries; q++)
-        free(negatives->pools[q].rows);
+        pool_free(&negatives->pools[q]);
     free(negatives->pools);
     free(negatives);
 }
