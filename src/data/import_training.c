@@ -59,6 +59,31 @@ typedef struct reading {
     gb_import_judging judging; /* of the split */
 } reading;
 
+/* Whether a training file brought this id. */
+static bool is_own(const reading *r, const char *kind, const char *id)
+{
+    char *key = gb_format(NULL, "%s\t%s", kind, id);
+    bool is = key && r->import->own_ids &&
+              gb_map_get(r->import->own_ids, key, strlen(key)) != GB_MAP_NONE;
+    free(key);
+    return is;
+}
+
+/* Whether an id stands with the text that it had the first time, if there was one. */
+static bool same_text(reading *r, const char *kind, const char *id, const char *text, bool *same,
+                      gb_status *status)
+{
+    char hex[GB_HASH_SIZE];
+    uint32_t known, fingerprint;
+    gb_hash_bytes(text, strlen(text), hex);
+    hex[7] = '\0'; /* 28 bits: none is GB_MAP_NONE */
+    fingerprint = (uint32_t)strtoul(hex, NULL, 16);
+    if (!numbered(&r->import->own_ids, kind, id, fingerprint, &known, status))
+        return false;
+    *same = known == fingerprint;
+    return true;
+}
+
 /* Id of a passage, which joins the collection where the file brings the passages. */
 static const char *passage_id(reading *r, const training_passage *passage, char made[40],
                               gb_status *status)
@@ -78,6 +103,11 @@ static const char *passage_id(reading *r, const training_passage *passage, char 
         id = made;
     }
     bool known = gb_map_get(import->passage_map, id, strlen(id)) != GB_MAP_NONE;
+    bool same = true;
+    if (r->own && passage->id && passage->text &&
+        !same_text(r, "passage", id, passage->text, &same, status))
+        return NULL;
+    import->other_texts += !same;
     if (known || !r->own || !passage->text)
         return id;
     return data_import_passage(import, r->lines, id, passage->title, passage->text, GB_MAP_NONE,
@@ -95,7 +125,17 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
         return NULL;
     if (!id)
         id = made;
-    if (gb_map_get(r->import->query_map, id, strlen(id)) != GB_MAP_NONE)
+    bool there = gb_map_get(r->import->query_map, id, strlen(id)) != GB_MAP_NONE;
+    bool same = true, named = e->query_id && e->query && (!there || is_own(r, "query", id));
+    if (named && !same_text(r, "query", id, e->query, &same, status))
+        return NULL;
+    if (!same) {
+        /* Files that number their queries anew would have those of each other. */
+        gb_lines_fail(r->lines, status, "give each file's queries ids of their own",
+                      "query \"%.80s\" was there before, with another text", id);
+        return NULL;
+    }
+    if (there)
         return id;
     if (!e->query) {
         gb_lines_fail(r->lines, status, "give the file of queries with their texts",
@@ -205,5 +245,15 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
              read_split(import, folder ? path : "", &list, (gb_named_split)split, own, status);
     }
     data_import_names_free(&list);
+    if (ok && import->other_texts) {
+        data_import_note(import,
+                         "ids of passages that stand with another text than the first time, which "
+                         "stays: %llu",
+                         (unsigned long long)import->other_texts);
+        gb_log(GB_LOG_WARN,
+               "%s: ids of passages that stand with another text than the first time, which stays: "
+               "%llu",
+               path, (unsigned long long)import->other_texts);
+    }
     return ok && (!own || !*found || data_import_corpus_done(import, path, status));
 }

@@ -171,6 +171,33 @@ Test(formats, tevatron_training_file_and_corpus)
     scratch_leave(&s);
 }
 
+Test(formats, an_id_of_training_files_has_one_text)
+{
+    static const char dev[] =
+        "{\"query_id\": \"%s\", \"query\": \"%s\", \"positive_passages\": [{\"docid\": \"a\", "
+        "\"title\": \"\", \"text\": \"%s\"}], \"negative_passages\": []}\n";
+    char text[300];
+    scratch s = scratch_enter();
+    scratch_write("t/train.jsonl", tevatron);
+    snprintf(text, sizeof text, dev, "q1", "dark rock", "The Elbe.");
+    scratch_write("t/dev.jsonl", text);
+    gb_collection *c = import_plain("t", "same");
+    cr_expect_eq(gb_row_file_count(c->queries), 1);
+    gb_collection_close(c);
+    snprintf(text, sizeof text, dev, "q1", "white rock", "The Elbe.");
+    scratch_write("t/dev.jsonl", text);
+    expect_refused("t", "t/dev.jsonl:1", "query \"q1\" was there before, with another text");
+    snprintf(text, sizeof text, dev, "q2", "which river", "The Oder.");
+    scratch_write("t/dev.jsonl", text);
+    c = import_plain("t", "other");
+    expect_row(c->texts, 1, "The Elbe.");
+    char *record = gb_read_file("other/collection.json", NULL, NULL);
+    cr_expect(strstr(record, "another text than the first time, which stays: 1"), "%s", record);
+    free(record);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
 Test(formats, texts_without_ids_are_numbered_once)
 {
     scratch s = scratch_enter();
@@ -421,6 +448,16 @@ Test(formats, negatives_of_every_layout)
     gb_negatives_of(n, 0, &count);
     cr_expect_eq(count, 1);
     gb_negatives_destroy(n);
+    /* However often the file names a passage, it has the chance of every other to be drawn. */
+    uint32_t drawn = 0;
+    scratch_write("triples.tsv", "q1\ta\tb\nq1\ta\t3\nq1\ta\tb\nq1\ta\t3\nq1\ta\tb\nq1\ta\tb\n");
+    for (params.seed = 0; params.seed < 1000; params.seed++) {
+        n = gb_negatives_read(c, &params, NULL);
+        drawn += *gb_negatives_of(n, 0, &count) == 1;
+        cr_expect_eq(count, 1);
+        gb_negatives_destroy(n);
+    }
+    cr_expect(drawn > 450 && drawn < 550, "%u", drawn);
     gb_collection_close(c);
     scratch_leave(&s);
 }
