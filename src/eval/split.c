@@ -71,13 +71,17 @@ void gb_split_free(gb_split *split)
     *split = (gb_split){0};
 }
 
-/* Does the split hold all training queries? Measured on, it would show what was learnt by heart. */
-static bool holds(const gb_split *split, const gb_split *training)
+/* Queries of a split that are training queries, too. Measured on, they show what was learnt by
+ * heart. */
+static uint32_t shared(const gb_split *split, const gb_split *training)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < split->count && found < training->count; i++)
-        found += split->queries[i] == training->queries[found];
-    return training->count && found == training->count;
+    for (uint32_t i = 0, t = 0; i < split->count; i++) {
+        while (t < training->count && training->queries[t] < split->queries[i])
+            t++;
+        found += t < training->count && training->queries[t] == split->queries[i];
+    }
+    return found;
 }
 
 /* Add the split where it can judge a model. */
@@ -87,12 +91,18 @@ static bool add_split(const gb_collection *collection, const char *name, const g
     gb_split *split = &splits->items[splits->count];
     if (!gb_split_open(collection, name, split, status))
         return false;
-    if (holds(split, training)) {
+    uint32_t found = shared(split, training);
+    if (found && found == training->count) {
         gb_log(GB_LOG_INFO, "split %s is left out: it holds the training queries", name);
         gb_split_free(split);
-    } else {
-        splits->count++;
+        return true;
     }
+    if (found)
+        gb_log(GB_LOG_WARN,
+               "%u of %u queries of split %s are training queries, too: what is measured there is "
+               "partly learnt by heart (take them out of one of the two)",
+               found, split->count, name);
+    splits->count++;
     return true;
 }
 

@@ -55,6 +55,21 @@ expect "Hit@1 by chance" same "$(measured 'dl19:Hit@1' chance)" .25
 expect "Hit@1 by chance from grade 2 on" same "$(measured 'dl19:Hit(rel=2)@1' chance)" .1
 expect "recall of all by chance" same "$(measured 'dl19:R(rel=2)@50' chance)" .5
 
+# ---- training queries that are judged -----------------------------------------------------------------
+cp -R beir both
+printf 'query-id\tcorpus-id\tscore\nq0\td8\t1\nq1\td8\t1\n' >both/qrels/train.tsv
+printf '{"_id": "q0", "text": "stone"}\n' >>both/queries.jsonl
+both=$(made collection --from both --keep-splits) || exit 1
+"$gabbro" evaluate --bm25 --collection "$both" >step 2>log
+expect "they are counted: $(grep -c 'training queries' log)" grep -q 'warning: 1 of 2 queries of split dl19 are training queries, too' log
+
+# ---- runs that end early --------------------------------------------------------------------------------
+short=$(made evaluate --bm25 --collection "$collection" --keep 3) || exit 1
+"$gabbro" evaluate --runs "$short" --collection "$collection" --depth 3 >step 2>log
+expect "a run that has what is measured needs no word" [ "$(grep -c 'first 3 passages' log)" = 0 ]
+"$gabbro" evaluate --runs "$short" --collection "$collection" >step 2>log
+expect "one that ends before does" grep -q 'warning: the runs of .* have the first 3 passages of a query, not 1000' log
+
 # ---- runs of three columns: Tevatron's scores and MS MARCO's ranks ----------------------------------
 printf 'q1 0 d2 1\n' >qrels
 printf 'q1\td1\t187\nq1\td2\t90\n' >scores
