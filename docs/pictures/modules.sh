@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws docs/pictures/modules.svg, which module stands on which, from the includes of the source tree. Run it from the
+# Draws docs/pictures/modules.svg, which module uses which, from the includes of the source tree. Run it from the
 # root of the source tree: docs/pictures/modules.sh > docs/pictures/modules.svg
 set -eu
 LC_ALL=C
@@ -46,7 +46,7 @@ END {
         if (l > top) top = l
         size[l]++
     }
-    # Within a layer: by the mean place of what a module stands on, then by name.
+    # Within a layer: by the mean place of what a module uses, then by name.
     width = 860
     for (l = 0; l <= top; l++) {
         count = 0
@@ -76,7 +76,7 @@ END {
     }
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" role=\"img\">\n",
         width, (top + 1) * 62
-    print "<title>The modules of Gabbro; each stands on those below it that a line leads to</title>"
+    print "<title>The modules of Gabbro; each uses those below it that a line leads to</title>"
     printf "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", width, (top + 1) * 62
     for (i = 1; i <= all; i++)
         for (j = 1; j <= all; j++) {
