@@ -105,9 +105,9 @@ typedef struct gb_duplicates_params {
 bool gb_duplicates_find(const gb_duplicates_params *params, uint64_t *texts, gb_status *status);
 
 /* Writes a small part of a collection as a BEIR folder (with documents.jsonl where a document has
- * several passages): all judged queries, all judged passages, and `others` more passages that the
- * seed chooses. All splits stay whole. The folder appears at once; an earlier slice there is
- * replaced, and any other folder that is not empty is refused. */
+ * several passages): all judged queries with their answers, all judged passages, and `others` more
+ * passages that the seed chooses. All splits stay whole. The folder appears at once; an earlier
+ * slice there is replaced, and any other folder that is not empty is refused. */
 bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
                          const char *out_dir, gb_status *status);
 

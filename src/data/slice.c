@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK "slice.json"
+#define MARK    "slice.json"
+#define ANSWERS "answers.tsv"
 
 typedef struct slice {
     const gb_collection *collection; /* whole */
@@ -163,6 +164,59 @@ static bool write_judgements(const slice *s, const char *folder, size_t split, g
     return gb_out_commit(out, status);
 }
 
+/* Ids of the kept queries; NULL and status on failure. */
+static gb_map *kept_ids(const slice *s, gb_status *status)
+{
+    const gb_row_file *ids = s->collection->query_ids;
+    gb_map *kept = gb_map_create(status);
+    bool ok = kept != NULL;
+    for (uint32_t q = 0; ok && q < gb_row_file_count(ids); q++) {
+        size_t length;
+        const char *id = gb_row_file_row(ids, q, &length);
+        ok = !s->queries[q] || gb_map_set(kept, id, length, q, status);
+    }
+    if (ok)
+        return kept;
+    gb_map_destroy(kept);
+    return NULL;
+}
+
+/* The answers of kept queries. A query that has answers alone is judged by no passage, and left
+ * out. */
+static bool write_answers(const slice *s, const char *folder, gb_status *status)
+{
+    char *from = gb_path_join(status, s->collection->path, ANSWERS), *line;
+    char *to = from ? gb_path_join(status, folder, ANSWERS) : NULL;
+    if (to && !gb_file_exists(from)) {
+        free(from);
+        free(to);
+        return true;
+    }
+    gb_lines *lines = to ? gb_lines_open(from, status) : NULL;
+    gb_out *out = lines ? gb_out_open(to, status) : NULL;
+    gb_map *kept = out ? kept_ids(s, status) : NULL;
+    unsigned long long left_out = 0;
+    size_t length;
+    int got = kept ? 1 : -1;
+    while (got == 1 && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (gb_map_get(kept, line, strcspn(line, "\t")) == GB_MAP_NONE)
+            left_out++;
+        else
+            fprintf(gb_out_stream(out), "%s\n", line); /* the commit tells of a full disk */
+    }
+    if (got == 0 && left_out)
+        gb_log(GB_LOG_WARN, "%llu queries that have answers but no judged passage are left out",
+               left_out);
+    gb_map_destroy(kept);
+    gb_lines_close(lines);
+    free(from);
+    free(to);
+    if (got == 0)
+        return gb_out_commit(out, status);
+    gb_out_abandon(out);
+    return false;
+}
+
 /* By this file a slice is told from a collection that somebody brought, which is never replaced. */
 static bool mark_lines(const slice *s, FILE *out, gb_status *status)
 {
@@ -185,6 +239,7 @@ static bool write_all(const slice *s, const char *folder, gb_status *status)
               write_file(s, folder, "queries.jsonl", query_lines, status);
     for (size_t i = 0; ok && i < s->count; i++)
         ok = write_judgements(s, folder, i, status);
+    ok = ok && write_answers(s, folder, status);
     free(qrels);
     return ok;
 }

@@ -91,6 +91,11 @@ slice many --to many --others 4
 expect "the collection itself is not replaced ($status)" [ "$status $(cat many/corpus.jsonl)" = "2 $before" ]
 slice many --to few --others 5
 expect "an earlier slice is ($status)" [ "$status $(wc -l <few/corpus.jsonl)" = '0 8' ]
+cp -R many asked
+printf 'q1\tseven\tthe 7th\nq2\tnine\n' >asked/answers.tsv
+slice asked --to answered --others 4
+expect "answers of its queries come along ($status)" [ "$status $(cat answered/answers.tsv)" = "0 $(head -n 1 asked/answers.tsv)" ]
+expect "and questions that have nothing else are counted" grep -q 'warning: 1 queries that have answers but no judged' said
 mkdir mine && echo work >mine/work
 slice many --to mine
 expect "nobody's folder is replaced ($status)" [ "$status $(ls mine)" = '2 work' ]
