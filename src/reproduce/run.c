@@ -292,7 +292,8 @@ static bool make_tables(run *r, gb_status *status)
     return ok;
 }
 
-/* A line per paper of all tables: how many of its claims came out how. */
+/* A line per paper of all tables: how many of its claims came out how. The folder of a table that
+ * failed may have what an earlier run left; it does not count. */
 static void summarize(const run *r)
 {
     for (size_t t = 0; t < r->count; t++) {
@@ -302,7 +303,7 @@ static void summarize(const run *r)
         for (size_t i = 0; i < r->count; i++) {
             bool same = !strncmp(r->makings[i].entry->name, name, paper);
             seen = seen || (same && i < t);
-            if (same && count < 64)
+            if (same && !r->makings[i].code && count < 64)
                 folders[count++] = r->makings[i].out;
         }
         if (!seen)
@@ -313,9 +314,11 @@ static void summarize(const run *r)
 static bool write_site(const run *r, gb_status *status)
 {
     const char **folders = gb_alloc(r->count, sizeof *folders, status);
+    size_t count = 0;
     for (size_t t = 0; folders && t < r->count; t++)
-        folders[t] = r->makings[t].out;
-    bool ok = folders && repro_results_site(r->session, folders, r->count, status);
+        if (!r->makings[t].code)
+            folders[count++] = r->makings[t].out;
+    bool ok = folders && repro_results_site(r->session, folders, count, status);
     free(folders);
     return ok;
 }

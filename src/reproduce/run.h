@@ -76,7 +76,7 @@ bool repro_results_check(const char *out, gb_status *status);
  * that its making took. */
 bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
                           int64_t seconds, gb_status *status);
-/* A site of what lies in these folders; those of tables that failed have nothing to show. */
+/* A site of what lies in these folders. */
 bool repro_results_site(const repro_session *session, const char *const *folders, size_t count,
                         gb_status *status);
 /* Prints how many claims of a paper came out how, of its tables in these folders. */

@@ -166,9 +166,16 @@ expect "and all other figures" [ "$(count '^curves --results' "$work/log") $(ls 
 expect "with rows that a plain run leaves out" grep -q '^{"row": "retromae", ' "$work/all/qac-table1/results.jsonl"
 expect "each in its folder" [ "$(cat "$work"/all/qac-table[13]/results.jsonl | grep -c "^.\"table\"")" = 2 ]
 expect "a line for the paper" [ "$(grep '^qac ' "$work/stdout")" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
+echo '{"claims": [{"verdict": "supported"}]}' >"$work/all/qac-table1/table.json"
+cp "$work/all/qac-table1/table.json" "$work/earlier"
+run all --out "$work/all" --quiet
+expect "what a table leaves is counted" [ "$(grep '^qac ' "$work/stdout")" = 'qac    1 supported, 0 contradicted, 0 undecided, 0 not judged' ]
+cp "$work/earlier" "$work/all/qac-table1/table.json"
 FAIL_AT=mine FAIL_WITH=4
 export FAIL_AT FAIL_WITH
 run all --out "$work/all"
+expect "but not what an earlier run left of one that failed" \
+    [ "$(grep '^qac ' "$work/stdout")" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
 expect "a failed table does not stop the others" \
     [ "$status $(count '^coverage' "$work/log") $(count '^tsne' "$work/log")" = '1 7 1' ]
 expect "failures are named" grep -q 'failed: qac/table1 qac/table3 llm/fig3$' "$work/stderr"
