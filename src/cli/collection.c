@@ -34,6 +34,18 @@ static bool check_set(const settings *o, gb_status *status)
                    o->set);
 }
 
+/* The name of a file decides which split it is, and of some layouts which one; a folder's names are
+ * in its hash. */
+static bool note_name(gb_maker *maker, const char *path, gb_status *status)
+{
+    size_t length;
+    if (!path || gb_dir_exists(path))
+        return true;
+    return json_object_set_new(maker->settings, "file-name",
+                               json_string(gb_path_name(path, &length))) == 0 ||
+           gb_fail_memory(status, "noting settings");
+}
+
 /* The world's sets have the world's version. */
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
@@ -47,7 +59,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (o->answers && !o->from)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "--answers is of what --from imports");
     maker->version = o->world ? GB_WORLD_VERSION : 1;
-    return (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
+    return note_name(maker, o->from, status) &&
+           (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
            check_set(o, status);
 }
 

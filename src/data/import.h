@@ -162,6 +162,9 @@ bool data_import_flag_splits(gb_import *import, const char *folder, bool *found,
 typedef enum gb_named_split { GB_SPLIT_TRAIN, GB_SPLIT_DEV, GB_SPLIT_TEST } gb_named_split;
 extern const char *const gb_split_names[3];
 gb_named_split data_import_named_split(const char *name);
+/* Whether the last part of a path has a word with no letter before or behind it: "test" is one of
+ * "my-test2.json", not of "latest.json". */
+bool data_import_has_word(const char *name, const char *word);
 /* Id of a question that has none of its own, "<split>-<number>" in id[40]; *known: it was met
  * before. */
 bool data_import_question(gb_import *import, gb_named_split split, const char *text, char id[40],

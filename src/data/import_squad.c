@@ -371,10 +371,8 @@ static json_t *load(gb_import *import, const char *path, gb_status *status)
 /* Split that the name of a file speaks of; dev where it says nothing. */
 static gb_named_split split_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
     gb_named_split split = data_import_named_split(path);
-    return split == GB_SPLIT_TRAIN && !strstr(slash ? slash + 1 : path, "train") ? GB_SPLIT_DEV
-                                                                                 : split;
+    return split == GB_SPLIT_TRAIN && !data_import_has_word(path, "train") ? GB_SPLIT_DEV : split;
 }
 
 static bool read_file(squad *s, const char *path, gb_status *status)

@@ -3,20 +3,30 @@
 #include "data/import.h"
 #include "data/training.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const gb_split_names[3] = {"train", "dev", "test"};
 
+bool data_import_has_word(const char *name, const char *word)
+{
+    const char *slash = strrchr(name, '/'), *start = slash ? slash + 1 : name;
+    size_t length = strlen(word);
+    for (const char *at = start; (at = strstr(at, word)) != NULL; at++)
+        if ((at == start || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[length]))
+            return true;
+    return false;
+}
+
 gb_named_split data_import_named_split(const char *name)
 {
-    const char *slash = strrchr(name, '/');
-    name = slash ? slash + 1 : name;
-    if (strstr(name, "train"))
+    if (data_import_has_word(name, "train"))
         return GB_SPLIT_TRAIN;
-    if (strstr(name, "dev") || strstr(name, "valid"))
+    if (data_import_has_word(name, "dev") || data_import_has_word(name, "valid") ||
+        data_import_has_word(name, "validation"))
         return GB_SPLIT_DEV;
-    return strstr(name, "test") ? GB_SPLIT_TEST : GB_SPLIT_TRAIN;
+    return data_import_has_word(name, "test") ? GB_SPLIT_TEST : GB_SPLIT_TRAIN;
 }
 
 /* Number of a key in a map, given now if it is new. */

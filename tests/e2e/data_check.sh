@@ -60,6 +60,14 @@ entry questions 1 | sed '/queries.test/s/.*/count = paragraphs 1\ncount = querie
 check questions
 expect "paragraphs and questions are counted ($status)" [ "$status $(grep -c '^\(paragraphs\|queries.dev\) .* 1  as it should be' said)" = '0 2' ]
 
+# The same bytes under another name are another collection where the name decides the split.
+for name in asked asked-dev; do
+    echo '{"query": "dark rock", "pos": ["Basalt."], "neg": ["Chalk."]}' >$name.jsonl
+    named=$("$gabbro" collection --from $name.jsonl --keep-splits --store store --quiet 2>said)
+    splits="${splits:-}$(ls "$named/collection/qrels") "
+done
+expect "a file's name is a part of what is made of it ($splits)" [ "$splits" = 'train.tsv dev.tsv ' ]
+
 # A part: all that was judged, and others.
 mkdir -p many/qrels
 seq 1 50 | sed 's/.*/{"_id": "p&", "title": "", "text": "text \\"&\\" of many"}/' >many/corpus.jsonl

@@ -198,6 +198,24 @@ Test(formats, an_id_of_training_files_has_one_text)
     scratch_leave(&s);
 }
 
+Test(formats, a_split_is_a_word_of_the_name)
+{
+    static const struct {
+        const char *name, *splits;
+    } files[] = {{"latest.jsonl", "train"},     {"developers.jsonl", "train"},
+                 {"my-train2.jsonl", "train"},  {"nq_dev.jsonl", "dev"},
+                 {"validation.0.jsonl", "dev"}, {"test.jsonl", "test"}};
+    scratch s = scratch_enter();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        scratch_write(files[i].name, tevatron);
+        gb_collection *c = import(files[i].name, files[i].splits);
+        cr_expect_str_eq(c->splits, files[i].splits, "%s: %s", files[i].name, c->splits);
+        gb_collection_close(c);
+        gb_remove_tree(files[i].splits, NULL);
+    }
+    scratch_leave(&s);
+}
+
 Test(formats, texts_without_ids_are_numbered_once)
 {
     scratch s = scratch_enter();
