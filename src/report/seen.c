@@ -68,7 +68,7 @@ typedef struct gathered {
     const char *folder; /* of the table */
     json_t *facts;      /* of an artifact that was made on the device, or NULL */
     double gflops;      /* fastest training, in 1e9 operations a second; 0: none */
-    double seconds;     /* of the table, as its results say */
+    double seconds;     /* that its artifacts took, as its results say; 0: they do not */
     json_t *recipe; /* sum of its commands, which says whether settings are the scale's; or NULL */
 } gathered;
 
@@ -82,7 +82,7 @@ static bool gather_line(void *ctx, const gb_lines *lines, const json_t *line, gb
     if (!g->recipe)
         g->recipe = json_incref(json_object_get(line, "recipe"));
     if (times)
-        g->seconds = json_number_value(json_object_get(times, "wall_s"));
+        g->seconds = json_number_value(json_object_get(times, "steps_s"));
     for (int i = 0; i < 2; i++) {
         const char *path = gb_json_text(line, roles[i]);
         json_t *run = gb_os_is_absolute(path) ? gb_artifact_read(path, NULL) : NULL;

@@ -70,6 +70,23 @@ static const char *kind_of_collection(const repro_session *session)
     return repro_settings_get(&session->settings, "data_main") ? "public" : "world";
 }
 
+/* Seconds that the artifacts of a table took, each once, whenever they were made. */
+static double steps_s(const repro_table *table)
+{
+    double sum = 0;
+    for (size_t i = 0; i < table->call_count; i++) {
+        const repro_node *node = table->calls[i].node;
+        double seconds = 0;
+        bool before = false;
+        for (size_t j = 0; j < i && !before; j++)
+            before = table->calls[j].node == node;
+        if (!before && table->kept[node->index] && node->state == REPRO_DONE &&
+            repro_record_number(node->folder, "run.json", "wall_s", &seconds))
+            sum += seconds;
+    }
+    return sum;
+}
+
 static json_t *head_line(const repro_session *session, const repro_table *table, int64_t seconds)
 {
     json_t *line = json_object();
@@ -89,7 +106,9 @@ static json_t *head_line(const repro_session *session, const repro_table *table,
     if (table->row_sums)
         json_object_set(line, "recipes_on_request", table->row_sums);
     json_object_set_new(line, "settings", repro_settings_json(&table->settings));
-    json_object_set_new(line, "times", json_pack("{s:I}", "wall_s", (json_int_t)seconds));
+    json_object_set_new(
+        line, "times",
+        json_pack("{s:I, s:f}", "wall_s", (json_int_t)seconds, "steps_s", steps_s(table)));
     return line;
 }
 

@@ -62,6 +62,10 @@ if [ "$whole" = whole ]; then
     else
         bad "the table is made" log
     fi
+    reproduce table1 --paper cocondenser "$@" --out made --submit again.json --submit-name 'A. Reader' >/dev/null 2>log
+    seconds=$(sed -n 's/^ "seconds": \([0-9.]*\),$/\1/p' sent.json)
+    expect "what was in the store already took its time, too: $seconds s" \
+        [ "$seconds" = "$(sed -n 's/^ "seconds": \([0-9.]*\),$/\1/p' again.json)" ]
     expect "under its title" grep -q "^$title (cocondenser/table1, arXiv 2108.05540 Table 1)" table
     expect "with the published values" [ "$(grep -c '^  .* published  *\(18.7  *85.7\|36.6  *97.4\|38.2  *98.4\)' table)" = 3 ]
     expect "and those of three rows" [ "$(grep -c '^ .* here  *[0-9.]*  *[0-9.]*$' table)" = 3 ]
