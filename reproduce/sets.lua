@@ -215,9 +215,10 @@ end
 -- The texts that encoders are pre-trained on, and their ids: those at hand, or in the place of main's those
 -- of another set of the scale. Other queries than main's own, which some tables compare, were written for
 -- main's passages.
-function texts_to_pretrain_on()
+function texts_to_pretrain_on(context)
   local set = here.set
-  if set.name ~= "main" or not pretraining_set or here.tokens ~= set.tokens then return set, here.tokens end
+  local others = here.tokens ~= set.tokens and (context == "query" or context:find "^mixed")
+  if set.name ~= "main" or not pretraining_set or others then return set, here.tokens end
   local other = sets[pretraining_set] or declare_set(pretraining_set)
   return other, other.tokens
 end

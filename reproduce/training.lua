@@ -49,14 +49,14 @@ end
 function pretrain_as(how, objective, context, encoder, ...)
   local start = not run.init and setting(objective .. "_encoder")
   if start and encoder == here.mlm then encoder = initial_model(start) end
-  local set, ids = texts_to_pretrain_on()
+  local set, ids = texts_to_pretrain_on(context)
   local schedule = setting "pretrain_schedule"
   return train(set, ids, objective, context, encoder, {
     steps = how.steps or steps_here(objective),
     batch = own_setting(objective, "context_batch_pairs"),
     rate = own_setting(objective, "context_learning_rate"),
     mask = how.mask or settings[objective .. "_mask_ratio"],
-    warmup = how.warmup,
+    warmup = how.warmup or setting(here.set.key .. "_warmup_ratio"),
     alone = how.alone,
   }, {...}, schedule and {"--schedule", schedule, "--final-rate", settings.pretrain_final_rate} or {})
 end
