@@ -12,6 +12,9 @@
  * each other, except that nobody may use what another thread closes. Different objects can be used
  * at the same time. An object must not be used in a process that was forked after it was opened.
  *
+ * Locale. The caller's has no part in what is read, written or computed, and is as it was after a
+ * call: files have decimal points.
+ *
  * The library prints nothing, handles no signals and does not end the process. The environment
  * (GABBRO_DEVICE, GABBRO_STORE, HF_HOME and the rest) is read when an object is opened.
  *

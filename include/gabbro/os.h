@@ -57,10 +57,13 @@ char *gb_os_real_path(const char *path);
 void gb_os_take_paths(int count, char **words);
 /* Whether a path is the same from every folder. */
 bool gb_os_is_absolute(const char *path);
-/* Between these two, libraries that ask the locale take this thread's names of files for UTF-8,
- * too; the first gives what the second takes. */
+/* From here to gb_os_locale_end, libraries that ask the locale take this thread's names of files
+ * for UTF-8, too; gives what the end takes. */
 void *gb_os_utf8_begin(void);
-void gb_os_utf8_end(void *before);
+/* From here to gb_os_locale_end, this thread is in the locale "C", whatever the program has set:
+ * numbers have a decimal point. */
+void *gb_os_c_locale_begin(void);
+void gb_os_locale_end(void *before); /* of either */
 /* Takes the lock of an open file, which ends with the descriptor or the process; EWOULDBLOCK where
  * another process has it. */
 int gb_os_lock(int file);

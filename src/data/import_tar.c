@@ -195,7 +195,7 @@ bool data_import_unarchive(const char *path, const char *folder, gb_status *stat
     archive_read_free(u.archive);
     gb_unpack_close(u.bytes);
     free(u.buffer);
-    gb_os_utf8_end(locale);
+    gb_os_locale_end(locale);
     return ok && left == 0;
 }
 

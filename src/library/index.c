@@ -46,9 +46,9 @@ static gabbro_index *create(const gb_config *config, const gabbro_index_params *
 
 /* ---- opening ---- */
 
-static gabbro_index *end_open(gabbro_index *x, bool ok, const gb_status *own, gabbro_status *status)
+static gabbro_index *end_open(gabbro_index *x, bool ok, library_call *call, gabbro_status *status)
 {
-    if (library_end(ok, own, status))
+    if (library_end(ok, call, status))
         return x;
     gabbro_index_close(x);
     return NULL;
@@ -68,10 +68,10 @@ static bool open_folder(gabbro_index *x, const char *folder, gb_status *status)
 gabbro_index *gb_library_open_index(const gb_config *config, const char *folder,
                                     const gabbro_index_params *params, gabbro_status *status)
 {
-    gb_status own = {0};
-    gabbro_index *x = create(config, params, &own);
-    bool named = folder || gb_fail(&own, GB_USAGE, NULL, NULL, "no index is named");
-    return end_open(x, x && named && open_folder(x, folder, &own), &own, status);
+    library_call call = library_begin();
+    gabbro_index *x = create(config, params, &call.status);
+    bool named = folder || gb_fail(&call.status, GB_USAGE, NULL, NULL, "no index is named");
+    return end_open(x, x && named && open_folder(x, folder, &call.status), &call, status);
 }
 
 gabbro_index *gabbro_index_open(const char *folder, const gabbro_index_params *params,
@@ -106,13 +106,14 @@ static bool make(gabbro_index *x, const gabbro_model *model, const char *collect
 gabbro_index *gabbro_index_make(const gabbro_model *model, const char *collection,
                                 const gabbro_index_params *params, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     gabbro_index_params how;
     library_params(&how, sizeof how, params);
-    gabbro_index *x = create(model ? model->used : NULL, params, &own);
-    bool named = (model && collection) ||
-                 gb_fail(&own, GB_USAGE, NULL, NULL, "an index needs a model and a collection");
-    return end_open(x, x && named && make(x, model, collection, how.store, &own), &own, status);
+    gabbro_index *x = create(model ? model->used : NULL, params, &call.status);
+    bool named = (model && collection) || gb_fail(&call.status, GB_USAGE, NULL, NULL,
+                                                  "an index needs a model and a collection");
+    return end_open(x, x && named && make(x, model, collection, how.store, &call.status), &call,
+                    status);
 }
 
 static bool copy(gabbro_index *x, const float *vectors, const char *const *ids, gb_status *status)
@@ -139,11 +140,11 @@ gabbro_index *gabbro_index_of(const float *vectors, uint32_t rows, uint32_t widt
                               const char *const *ids, const gabbro_index_params *params,
                               gabbro_status *status)
 {
-    gb_status own = {0};
-    gabbro_index *x = create(NULL, params, &own);
+    library_call call = library_begin();
+    gabbro_index *x = create(NULL, params, &call.status);
     if (x)
         x->vectors = (gb_vectors){.rows = rows, .width = width};
-    return end_open(x, x && copy(x, vectors, ids, &own), &own, status);
+    return end_open(x, x && copy(x, vectors, ids, &call.status), &call, status);
 }
 
 void gabbro_index_close(gabbro_index *x)
@@ -242,17 +243,17 @@ static bool search(gabbro_index *x, const gb_vectors *queries, uint32_t k, const
 bool gabbro_search(gabbro_index *x, const float *queries, size_t count, uint32_t width, uint32_t k,
                    gabbro_hit *hits, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     if (width != x->vectors.width || count >= UINT32_MAX) {
-        gb_fail(&own, GB_USAGE, x->path, "encode queries by the model of the passages",
+        gb_fail(&call.status, GB_USAGE, x->path, "encode queries by the model of the passages",
                 "%zu queries of %u numbers, and passages of %u", count, width, x->vectors.width);
-        return library_end(false, &own, status);
+        return library_end(false, &call, status);
     }
     const gb_vectors asked = {.rows = (uint32_t)count, .width = width, .values = queries};
     uint32_t most = k < x->vectors.rows ? k : x->vectors.rows;
-    const gb_found found = {gb_alloc(count * most, sizeof *found.rows, &own),
-                            gb_alloc(count * most, sizeof *found.scores, &own)};
-    bool ok = found.rows && found.scores && search(x, &asked, most, &found, &own);
+    const gb_found found = {gb_alloc(count * most, sizeof *found.rows, &call.status),
+                            gb_alloc(count * most, sizeof *found.scores, &call.status)};
+    bool ok = found.rows && found.scores && search(x, &asked, most, &found, &call.status);
     for (size_t q = 0; ok && q < count; q++)
         for (uint32_t i = 0; i < k; i++)
             hits[q * k + i] =
@@ -260,5 +261,5 @@ bool gabbro_search(gabbro_index *x, const float *queries, size_t count, uint32_t
                          : (gabbro_hit){GABBRO_NO_ROW, -INFINITY};
     free(found.rows);
     free(found.scores);
-    return library_end(ok, &own, status);
+    return library_end(ok, &call, status);
 }

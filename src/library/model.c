@@ -60,18 +60,18 @@ static bool open_model(gabbro_model *m, const char *name, const gabbro_model_par
 gabbro_model *gb_library_open_model(const gb_config *config, const char *name,
                                     const gabbro_model_params *params, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     gabbro_model_params how;
     library_params(&how, sizeof how, params);
-    gabbro_model *m = gb_alloc(1, sizeof *m, &own);
+    gabbro_model *m = gb_alloc(1, sizeof *m, &call.status);
     if (!m) {
-        library_end(false, &own, status);
+        library_end(false, &call, status);
         return NULL;
     }
     pthread_mutex_init(&m->lock, NULL);
     m->config = gb_config_read();
     m->used = config ? config : &m->config;
-    if (library_end(open_model(m, name, &how, &own), &own, status))
+    if (library_end(open_model(m, name, &how, &call.status), &call, status))
         return m;
     gabbro_model_close(m);
     return NULL;
@@ -162,23 +162,23 @@ static bool encode(gabbro_model *m, gabbro_kind kind, const char *const *texts, 
 bool gabbro_encode(gabbro_model *m, gabbro_kind kind, const char *const *texts, size_t count,
                    float *vectors, gabbro_status *status)
 {
-    gb_status own = {0};
-    return library_end(encode(m, kind, texts, count, vectors, &own), &own, status);
+    library_call call = library_begin();
+    return library_end(encode(m, kind, texts, count, vectors, &call.status), &call, status);
 }
 
 bool gabbro_count_tokens(gabbro_model *m, gabbro_kind kind, const char *const *texts, size_t count,
                          uint32_t *tokens, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     gb_text_kind of = GB_TEXT_MIXED;
-    bool ok = library_has_vectors(m, &own) && check_texts(texts, count, &own) &&
-              find_kind(kind, &of, &own);
+    bool ok = library_has_vectors(m, &call.status) && check_texts(texts, count, &call.status) &&
+              find_kind(kind, &of, &call.status);
     if (ok) {
         pthread_mutex_lock(&m->lock);
-        ok = gb_text_encoder_count(m->encoder, of, texts, (uint32_t)count, tokens, &own);
+        ok = gb_text_encoder_count(m->encoder, of, texts, (uint32_t)count, tokens, &call.status);
         pthread_mutex_unlock(&m->lock);
     }
-    return library_end(ok, &own, status);
+    return library_end(ok, &call, status);
 }
 
 /* ---- pairs ---- */
@@ -270,21 +270,23 @@ static bool score(gabbro_model *m, const char *const *queries, const char *const
 bool gabbro_score(gabbro_model *m, const char *const *queries, const char *const *passages,
                   size_t count, float *scores, gabbro_status *status)
 {
-    gb_status own = {0};
-    return library_end(score(m, queries, passages, count, scores, &own), &own, status);
+    library_call call = library_begin();
+    return library_end(score(m, queries, passages, count, scores, &call.status), &call, status);
 }
 
 bool gabbro_count_pair_tokens(gabbro_model *m, const char *const *queries,
                               const char *const *passages, size_t count, uint32_t *tokens,
                               gabbro_status *status)
 {
-    gb_status own = {0};
-    bool ok = m->scorer || gb_fail(&own, GB_USAGE, m->path, NULL, "it is no cross-encoder");
-    ok = ok && check_texts(queries, count, &own) && check_texts(passages, count, &own);
+    library_call call = library_begin();
+    bool ok = m->scorer || gb_fail(&call.status, GB_USAGE, m->path, NULL, "it is no cross-encoder");
+    ok = ok && check_texts(queries, count, &call.status) &&
+         check_texts(passages, count, &call.status);
     if (ok) {
         pthread_mutex_lock(&m->lock);
-        ok = gb_text_scorer_count(m->scorer, queries, passages, (uint32_t)count, tokens, &own);
+        ok = gb_text_scorer_count(m->scorer, queries, passages, (uint32_t)count, tokens,
+                                  &call.status);
         pthread_mutex_unlock(&m->lock);
     }
-    return library_end(ok, &own, status);
+    return library_end(ok, &call, status);
 }

@@ -8,8 +8,15 @@
 
 #include <pthread.h>
 
-/* Ends a public function: hands a failure out; returns ok. */
-bool library_end(bool ok, const gb_status *own, gabbro_status *status);
+/* A call of a public function. */
+typedef struct library_call {
+    gb_status status; /* what went wrong */
+    void *locale;     /* of the caller's thread, which has "C" while it is in here */
+} library_call;
+/* Begins a public function: files have decimal points, whatever the locale of the caller. */
+library_call library_begin(void);
+/* Ends it: hands a failure out; returns ok. */
+bool library_end(bool ok, library_call *call, gabbro_status *status);
 /* Copies what the caller has of a structure that may grow; the rest is zero. */
 void library_params(void *params, size_t size, const void *given);
 

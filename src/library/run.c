@@ -38,9 +38,9 @@ void gabbro_run_close(gabbro_run *r)
 
 gabbro_run *gabbro_run_create(gabbro_status *status)
 {
-    gb_status own = {0};
-    gabbro_run *r = create(&own);
-    library_end(r != NULL, &own, status);
+    library_call call = library_begin();
+    gabbro_run *r = create(&call.status);
+    library_end(r != NULL, &call, status);
     return r;
 }
 
@@ -57,11 +57,11 @@ static bool note_queries(gabbro_run *r, gb_status *status)
 
 gabbro_run *gabbro_run_read(const char *path, gabbro_status *status)
 {
-    gb_status own = {0};
-    gabbro_run *r = create(&own);
-    if (library_end(r && gb_run_read(path, GB_RUN_AUTO, &r->names, &r->run, NULL, &own) &&
-                        note_queries(r, &own),
-                    &own, status))
+    library_call call = library_begin();
+    gabbro_run *r = create(&call.status);
+    if (library_end(r && gb_run_read(path, GB_RUN_AUTO, &r->names, &r->run, NULL, &call.status) &&
+                        note_queries(r, &call.status),
+                    &call, status))
         return r;
     gabbro_run_close(r);
     return NULL;
@@ -115,23 +115,23 @@ static bool add(gabbro_run *r, const char *query, const char *const *passages, c
 bool gabbro_run_add(gabbro_run *r, const char *query, const char *const *passages,
                     const double *scores, size_t count, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     pthread_mutex_lock(&r->lock);
-    bool ok = add(r, query, passages, scores, count, &own);
+    bool ok = add(r, query, passages, scores, count, &call.status);
     pthread_mutex_unlock(&r->lock);
-    return library_end(ok, &own, status);
+    return library_end(ok, &call, status);
 }
 
 bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     const gb_run_style style = {.tag = tag};
-    bool word =
-        !tag || is_id(tag, false) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
+    bool word = !tag || is_id(tag, false) ||
+                gb_fail(&call.status, GB_USAGE, NULL, NULL, "a tag is one word");
     pthread_mutex_lock(&r->lock);
-    bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &own);
+    bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &call.status);
     pthread_mutex_unlock(&r->lock);
-    return library_end(ok, &own, status);
+    return library_end(ok, &call, status);
 }
 
 /* ---- looking at it ---- */
@@ -171,12 +171,10 @@ static void give_values(const gabbro_run *r, const gb_evaluation *e, gabbro_valu
 }
 
 static bool measure(gabbro_run *r, const char *path, const char *name,
-                    const gabbro_measure_params *how, gabbro_value_fn *each, void *context,
-                    double *value, gb_status *status)
+                    const gabbro_measure_params *how, gb_evaluation *evaluation, gb_status *status)
 {
     gb_metrics metrics = {0};
     gb_qrels qrels = {0};
-    gb_evaluation evaluation = {0};
     gb_eval_params params = GB_EVAL_TREC;
     if (how->level)
         params.level = how->level;
@@ -187,12 +185,7 @@ static bool measure(gabbro_run *r, const char *path, const char *name,
         ok = gb_fail(status, GB_USAGE, name, "one, such as ndcg_cut_10",
                      "it stands for %zu measures", metrics.count);
     ok = ok && gb_qrels_read(path, &r->names, &qrels, status) &&
-         gb_evaluate(&r->run, &qrels, &r->names, &params, &evaluation, status);
-    if (ok) {
-        *value = evaluation.totals[0];
-        give_values(r, &evaluation, each, context);
-    }
-    gb_evaluation_free(&evaluation);
+         gb_evaluate(&r->run, &qrels, &r->names, &params, evaluation, status);
     free(qrels.rows);
     free(metrics.items);
     return ok;
@@ -202,11 +195,18 @@ bool gabbro_measure(gabbro_run *r, const char *qrels, const char *name,
                     const gabbro_measure_params *params, gabbro_value_fn *each, void *context,
                     double *value, gabbro_status *status)
 {
-    gb_status own = {0};
+    library_call call = library_begin();
     gabbro_measure_params how;
+    gb_evaluation evaluation = {0};
     library_params(&how, sizeof how, params);
     pthread_mutex_lock(&r->lock);
-    bool ok = measure(r, qrels, name, &how, each, context, value, &own);
+    bool ok = measure(r, qrels, name, &how, &evaluation, &call.status);
+    ok = library_end(ok, &call, status); /* `each` is the caller's, and so is its locale */
+    if (ok) {
+        *value = evaluation.totals[0];
+        give_values(r, &evaluation, each, context);
+    }
     pthread_mutex_unlock(&r->lock);
-    return library_end(ok, &own, status);
+    gb_evaluation_free(&evaluation);
+    return ok;
 }

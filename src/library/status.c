@@ -1,6 +1,8 @@
 /* Statuses of the public interface, and its version. */
 #include "private.h"
 
+#include <gabbro/os.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +16,15 @@ const char *gabbro_version(void)
     return GABBRO_VERSION;
 }
 
-bool library_end(bool ok, const gb_status *own, gabbro_status *status)
+library_call library_begin(void)
 {
+    return (library_call){.locale = gb_os_c_locale_begin()};
+}
+
+bool library_end(bool ok, library_call *call, gabbro_status *status)
+{
+    const gb_status *own = &call->status;
+    gb_os_locale_end(call->locale);
     if (ok || !status)
         return ok;
     status->code = own->code == GB_OK ? GABBRO_INTERNAL : (int32_t)own->code;

@@ -154,13 +154,22 @@ bool gb_os_is_absolute(const char *path)
     return *path == '/';
 }
 
-void *gb_os_utf8_begin(void)
+static void *use_locale(locale_t locale)
 {
-    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    return utf8 ? uselocale(utf8) : NULL;
+    return locale ? uselocale(locale) : NULL;
 }
 
-void gb_os_utf8_end(void *before)
+void *gb_os_utf8_begin(void)
+{
+    return use_locale(newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0));
+}
+
+void *gb_os_c_locale_begin(void)
+{
+    return use_locale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+void gb_os_locale_end(void *before)
 {
     if (before)
         freelocale(uselocale(before));

@@ -1,6 +1,7 @@
 /* Windows: files, folders and locks. */
 #include "windows_only.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,9 +279,32 @@ void *gb_os_utf8_begin(void)
     return NULL; /* they are: windows.manifest */
 }
 
-void gb_os_utf8_end(void *before)
+/* What a thread had before gb_os_c_locale_begin. */
+typedef struct locale_before {
+    int kind;    /* of this thread or of all */
+    char name[]; /* of setlocale */
+} locale_before;
+
+void *gb_os_c_locale_begin(void)
 {
-    (void)before;
+    const char *name = setlocale(LC_ALL, NULL);
+    locale_before *before = malloc(sizeof *before + strlen(name) + 1);
+    if (!before)
+        return NULL;
+    strcpy(before->name, name);
+    before->kind = _configthreadlocale(_ENABLE_PER_THREAD_LOCALE);
+    setlocale(LC_ALL, "C");
+    return before;
+}
+
+void gb_os_locale_end(void *self)
+{
+    locale_before *before = self;
+    if (!before)
+        return;
+    setlocale(LC_ALL, before->name);
+    _configthreadlocale(before->kind);
+    free(before);
 }
 
 int gb_os_lock(int file)

@@ -3,6 +3,7 @@
  *   library MODEL COLLECTION RUN QRELS    prints what a test compares, one thing a line */
 #include <gabbro.h>
 
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -182,6 +183,46 @@ static void use_runs(const char *path, const char *qrels)
     gabbro_run_close(other);
 }
 
+static void note_comma(void *context, const char *query, size_t length, double value)
+{
+    char text[20];
+    (void)query;
+    (void)length;
+    snprintf(text, sizeof text, "%.1f", value / 2);
+    *(bool *)context = strcmp(text, "0,5") == 0;
+}
+
+/* The same, in a program that writes numbers with a decimal comma. */
+static void use_commas(void)
+{
+    static const char *const passages[] = {"a", "b"};
+    static const double scores[] = {.75, .5};
+    if (!setlocale(LC_ALL, "de_DE.UTF-8") || strcmp(localeconv()->decimal_point, ",") != 0) {
+        setlocale(LC_ALL, "C");
+        printf("commas: no such locale\n");
+        return;
+    }
+    gabbro_run *run = gabbro_run_create(&status);
+    must(run && gabbro_run_add(run, "q", passages, scores, 2, &status) &&
+             gabbro_run_write(run, "commas.trec", "somebody", &status),
+         "a run among commas");
+    gabbro_run_close(run);
+    run = gabbro_run_read("commas.trec", &status);
+    must(run != NULL, "the run read again");
+    size_t length;
+    double score, value;
+    bool kept = false;
+    gabbro_run_hit(run, 0, 1, &length, &score);
+    FILE *qrels = fopen("commas.qrels", "w");
+    must(qrels && fputs("q 0 a 1\n", qrels) >= 0 && fclose(qrels) == 0, "judgements");
+    must(gabbro_measure(run, "commas.qrels", "MRR@10", NULL, note_comma, &kept, &value, &status),
+         "measure among commas");
+    gabbro_run_close(run);
+    kept = kept && strcmp(localeconv()->decimal_point, ",") == 0;
+    setlocale(LC_ALL, "C");
+    printf("commas: read %g, measured %g, locale %s\n", score, value, kept ? "kept" : "changed");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 5)
@@ -199,6 +240,7 @@ int main(int argc, char **argv)
     use_index(model, argv[2], queries);
     use_vectors();
     use_runs(argv[3], argv[4]);
+    use_commas();
     free(queries);
     gabbro_model_close(model);
     gabbro_model_close(NULL);

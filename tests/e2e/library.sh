@@ -31,6 +31,12 @@ small_beir 60 beir
 collection=$(made collection --from beir --keep-splits)
 random_model "$collection"
 run=$(made bm25-run --collection "$collection" --split test)/run.trec
+# A locale with a decimal comma, where the C library's sources of locales are there.
+mkdir locales
+if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 >log 2>&1; then
+    LOCPATH=$work/locales
+    export LOCPATH
+fi
 LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./library "$model" "$collection" "$run" \
     beir/qrels/test.tsv >out 2>said
 expect "the program ends well" [ $? = 0 ] || tail out said
@@ -54,5 +60,11 @@ says "vectors of one's own are searched" "vectors: c a d b none none"
 measured=$("$gabbro" eval -c -m ndcg_cut_10 beir/qrels/test.tsv "$run" 2>/dev/null | awk '{ print $3 }')
 expect "a measure is that of gabbro eval" [ "$(sed -n 's/^measure: \(.*\), mean right/\1/p' out | awk '{ printf "%.4f", $1 }')" = "$measured" ]
 expect "a run is written" [ "$(awk '{ print $1, $3, $4 }' two.trec)" = "$(awk '$4 <= 2 { print $1, $3, $4 }' "$run")" ]
+if grep -q '^commas: no such locale' out; then
+    skipped "decimal commas of the caller's: needs the locale de_DE.UTF-8"
+else
+    says "a caller's locale has no part in files, and is kept" "commas: read 0.5, measured 1, locale kept"
+    expect "scores are written with points" [ "$(cut -d ' ' -f 5 commas.trec | tr '\n' ' ')" = '0.75 0.5 ' ]
+fi
 expect "the library prints nothing" [ ! -s said ]
 checks_end
