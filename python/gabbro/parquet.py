@@ -3,16 +3,20 @@
     python -m gabbro.parquet NanoSciFact --to nanoscifact      # a folder as BEIR's: corpus, queries, qrels
     python -m gabbro.parquet train.parquet --to train.jsonl    # rows as they are
 
-Needs pyarrow. A folder's files are told apart by their columns: "query-id" and "corpus-id" are judgements (of the split
---split), an id and a text are queries where the path says so, else passages.
+Needs pyarrow. A folder's files are told apart by their columns: "query-id" and "corpus-id" are judgements, an id and a
+text are queries where the path says so, else passages. Judgements are of the split that is a word of the file's name or
+else of its folder's: train, test, or dev (also valid, validation); where there is none, of --split.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
+import re
 import sys
 
 ROWS = 4096  # in memory
+SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
 
 
 def _rows(path):
@@ -36,6 +40,17 @@ def _id(row):
     raise ValueError("a row without an id")
 
 
+def _split(path):
+    """The split that the name of a file says, or else of the nearest folder; None: none does."""
+    for part in reversed(path.parts):
+        said = {SPLITS[word] for word in re.split("[-_.]", part.lower()) if word in SPLITS}
+        if len(said) > 1:
+            raise ValueError(f"{path}: the name \"{part}\" says several splits: give each its own file, and rename it")
+        if said:
+            return said.pop()
+    return None
+
+
 def _line(row):
     return json.dumps(row, ensure_ascii=False, default=str) + "\n"
 
@@ -51,20 +66,27 @@ def convert_file(path, to):
 
 
 def convert_folder(folder, to, split="test"):
-    """Writes a folder as BEIR's; returns the numbers of passages, queries and judgements."""
+    """Writes a folder as BEIR's; returns the numbers of passages, queries and judgements of each split. split: of
+    judgements whose path says none."""
     to = pathlib.Path(to)
     (to / "qrels").mkdir(parents=True, exist_ok=True)
-    counts = {"passages": 0, "queries": 0, "judgements": 0}
-    with open(to / "corpus.jsonl", "w", encoding="utf-8") as corpus, open(
-        to / "queries.jsonl", "w", encoding="utf-8"
-    ) as queries, open(to / "qrels" / f"{split}.tsv", "w", encoding="utf-8") as qrels:
-        qrels.write("query-id\tcorpus-id\tscore\n")
+    counts = {"passages": 0, "queries": 0}
+    with contextlib.ExitStack() as files:
+        def create(*name):
+            return files.enter_context(open(to.joinpath(*name), "w", encoding="utf-8"))
+
+        corpus, queries, qrels = create("corpus.jsonl"), create("queries.jsonl"), {}
         for path in sorted(pathlib.Path(folder).rglob("*.parquet")):
             columns = _columns(path)
             if {"query-id", "corpus-id"} <= columns:
+                name = _split(path.relative_to(folder)) or split
+                what = f"judgements of {name}"
+                if name not in qrels:
+                    qrels[name], counts[what] = create("qrels", f"{name}.tsv"), 0
+                    qrels[name].write("query-id\tcorpus-id\tscore\n")
                 for row in _rows(path):
-                    qrels.write(f"{row['query-id']}\t{row['corpus-id']}\t{int(row.get('score', 1))}\n")
-                    counts["judgements"] += 1
+                    qrels[name].write(f"{row['query-id']}\t{row['corpus-id']}\t{int(row.get('score', 1))}\n")
+                    counts[what] += 1
             elif "text" in columns:
                 asks = "quer" in str(path.relative_to(folder)).lower()
                 for row in _rows(path):
@@ -80,7 +102,7 @@ def main(words=None):
     parser = argparse.ArgumentParser(prog="python -m gabbro.parquet", description=__doc__.split("\n", 1)[0])
     parser.add_argument("source", help="a Parquet file, or a folder of them")
     parser.add_argument("--to", required=True, help="file of JSON lines, or folder")
-    parser.add_argument("--split", default="test", help="split of a folder's judgements (test)")
+    parser.add_argument("--split", default="test", help="split of judgements whose path says none (test)")
     given = parser.parse_args(words)
     try:
         if pathlib.Path(given.source).is_dir():
