@@ -8,6 +8,7 @@ import numpy
 from . import _library as lib
 
 _KINDS = {"passage": 0, "query": 1, "plain": 2}
+_NAMED = {"query": "query", "document": "passage", "passage": "passage", "corpus": "passage"}
 _AT_ONCE = 256  # texts of a call: between two calls Python can be interrupted
 
 
@@ -35,15 +36,25 @@ def _flat(inputs):
     return texts
 
 
-def _similarity_of(folder):
-    """How the folder says that vectors are compared; sentence-transformers' default is cosine."""
-    for path in (folder / "model", folder):  # of an artifact, of a model
-        try:
-            said = json.loads((path / "config_sentence_transformers.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        return said.get("similarity_fn_name") or "cosine"
-    return "cosine"
+def _read(path):
+    """A JSON file, or {} where there is none."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _folder_of(path):
+    """The model's folder of an artifact, or of a model."""
+    return path / "model" if (path / "model").is_dir() else path
+
+
+def _leaves_prompts_out(folder):
+    """Whether the folder says that the tokens of prompts are no part of the mean."""
+    poolings = [module.get("path", "") for module in _read(folder / "modules.json") or []
+                if module.get("type", "").endswith(".Pooling")]
+    return any(_read(folder / path / "config.json").get("include_prompt") is False
+               for path in poolings)
 
 
 def _scaled(vectors):
@@ -77,7 +88,12 @@ class Encoder(lib.Owned):
         super().__init__(lib.call("gabbro_model_open", lib.path_bytes(model), ctypes.byref(params)),
                          "gabbro_model_close")
         self.model_card_data = _ModelCard()
-        self.similarity_fn_name = _similarity_of(pathlib.Path(self.path))
+        folder = _folder_of(pathlib.Path(self.path))
+        said = _read(folder / "config_sentence_transformers.json")
+        self.similarity_fn_name = said.get("similarity_fn_name") or "cosine"  # as sentence-transformers
+        self._prompts = said.get("prompts") or {}
+        self._default_prompt = said.get("default_prompt_name")
+        self._leaves_out = pooling is None and _leaves_prompts_out(folder)
 
     def __reduce__(self):  # to another process: it is opened there again
         return type(self), self._arguments
@@ -135,18 +151,51 @@ class Encoder(lib.Owned):
 
     # ---- as sentence-transformers' ----
 
+    def _prompt_of(self, kind):
+        """What the library puts before texts of a kind: include/gabbro/folder.h has the order."""
+        names = [name for name, of in _NAMED.items() if of == kind] + [self._default_prompt]
+        return next((self._prompts[name] for name in names if self._prompts.get(name) is not None), "")
+
+    def _kind_of(self, name):
+        """The kind that stands for a prompt's name, and the text to put before where none does."""
+        if name is None:
+            return "plain", ""
+        kind, text = _NAMED.get(name), self._prompts.get(name)
+        if text is None and not kind:
+            raise ValueError(f"{self.path} has no prompt {name!r}: take one of "
+                             + ", ".join(sorted({*self._prompts, *_NAMED})))
+        if kind and text in (None, self._prompt_of(kind)):
+            return kind, ""
+        if not (text and self._leaves_out and self.pooling == "mean"):
+            return "plain", text
+        for kind in ("query", "passage"):
+            if text == self._prompt_of(kind):
+                return kind, ""
+        raise ValueError(f"the prompt {name!r} is left out of the mean of tokens, and {self.path} can "
+                         "do that only with those of queries and passages: take one of these")
+
     def encode(self, sentences, kind=None, *, prompt_name=None, prompt_type=None, prompt=None,
-               convert_to_tensor=False, normalize_embeddings=False, truncate_dim=None, **ignored):
+               convert_to_tensor=False, normalize_embeddings=False, truncate_dim=None,
+               precision="float32", output_value="sentence_embedding", **ignored):
         """Vectors of texts: an array [texts, width], or [width] of a single text. kind as of
-        encode_texts; prompt_name ("query", "document", "passage") and MTEB's prompt_type mean the
-        same. Options of sentence-transformers that only say how to compute are accepted."""
+        encode_texts; prompt_name ("query", "document", "passage", "corpus") and MTEB's prompt_type
+        mean the same, and come first. Another prompt_name is of a prompt in the model's folder:
+        ValueError if it has none. Where nothing is said, the folder's default prompt is taken, if it
+        has one. Options of sentence-transformers that only say how to compute are accepted, other
+        numbers than float32 and other output than vectors of texts are a ValueError."""
         if prompt:
             raise ValueError("prompts are the model's own: say kind or prompt_name")
-        if kind is None:
-            said = getattr(prompt_type, "value", prompt_type) or prompt_name
-            kind = ("query" if said == "query"
-                    else "passage" if said in ("document", "passage", "corpus") else "plain")
-        vectors = self.encode_texts(_flat(sentences), kind)
+        if precision != "float32":
+            raise ValueError(f"precision {precision!r} is not computed: vectors are \"float32\"; "
+                             "gabbro embed --numbers writes others")
+        if output_value != "sentence_embedding":
+            raise ValueError(f"output_value {output_value!r} is not computed: vectors are of texts, "
+                             "\"sentence_embedding\"")
+        texts, before = _flat(sentences), ""
+        name = getattr(prompt_type, "value", prompt_type) or prompt_name
+        if name or kind is None:
+            kind, before = self._kind_of(name or self._default_prompt)
+        vectors = self.encode_texts([before + text for text in texts] if before else texts, kind)
         truncate_dim = truncate_dim or getattr(self, "truncate_dim", None)
         if truncate_dim:
             vectors = vectors[:, :truncate_dim]

@@ -79,6 +79,27 @@ refused("scores by a distance", gabbro.GabbroError, distant.score, [(texts[0], t
 refused("similarities by a distance", ValueError, distant.similarity, raw, raw)
 refused("vectors to compare by a distance", gabbro.GabbroError, gabbro.Encoder, "manhattan", compare=True)
 
+# Folders with prompts for queries, under other names, and by default.
+prompted, apart = gabbro.Encoder("prompted"), gabbro.Encoder("apart")
+topics, asking = plain.encode(["moss " + text for text in texts]), plain.encode(["rain " + text for text in texts])
+expect("without a word the default prompt is taken", numpy.array_equal(prompted.encode(texts), topics))
+expect("and by its name", numpy.array_equal(prompted.encode(texts, prompt_name="topic"), topics))
+expect("of queries, too", numpy.array_equal(prompted.encode_query(texts, prompt_name="topic"), topics))
+expect("but for plain texts", numpy.array_equal(prompted.encode(texts, "plain"), raw))
+for name, right in (("query", asking), ("ask", asking), ("document", raw), ("corpus", raw)):
+    expect(f"the prompt {name}", numpy.array_equal(prompted.encode(texts, prompt_name=name), right))
+apart_asking = apart.encode(texts, "query")
+expect("a prompt that is left out of the mean",
+       numpy.array_equal(apart.encode(texts, prompt_name="ask"), apart_asking) and not numpy.allclose(apart_asking, asking))
+for what, model, named in (("such a prompt of neither kind", apart, {}),
+                           ("an unknown prompt", prompted, {"prompt_name": "title"}),
+                           ("a prompt of a model without", plain, {"prompt_name": "topic"}),
+                           ("int8", plain, {"precision": "int8"}),
+                           ("vectors of tokens", plain, {"output_value": "token_embeddings"})):
+    refused(what, ValueError, model.encode, texts, **named)
+expect("what is computed may be said", numpy.array_equal(
+    plain.encode(texts, precision="float32", output_value="sentence_embedding"), raw))
+
 ranked = gabbro.Run.read(run)
 mean, values = ranked.measure(qrels, "ndcg_cut_10", per_query=True)
 expect("a run is measured", abs(sum(values.values()) / len(values) - mean) < 1e-12 and 0 < mean <= 1)

@@ -28,6 +28,12 @@ for similarity in cosine manhattan; do # of means, which differ in length
     printf '{"pooling_mode_mean_tokens": true}' >$similarity/1_Pooling/config.json
     printf '{"similarity_fn_name": "%s"}' $similarity >$similarity/config_sentence_transformers.json
 done
+for folder in prompted apart; do # the latter leaves the tokens of prompts out of the mean
+    cp -r cosine $folder
+    printf '{"prompts": {"query": "rain ", "document": "", "topic": "moss ", "ask": "rain "}, "default_prompt_name": "topic"}' \
+        >$folder/config_sentence_transformers.json
+done
+printf '{"pooling_mode_mean_tokens": true, "include_prompt": false}' >apart/1_Pooling/config.json
 "$python" "$tests/python.py" "$model" "$collection" beir/qrels/test.tsv "$run" questions vectors.npy answers >out 2>said
 status=$?
 take_checks out
