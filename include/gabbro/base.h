@@ -381,6 +381,9 @@ void gb_date_now(char date[GB_DATE]);
 double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
 bool gb_interrupted(void);
+/* In the calling thread gb_interrupted() is what over(self) says, whatever signals came: for work
+ * that is still done after one. NULL: the signals again. */
+void gb_stop_when(bool (*over)(void *self), void *self);
 
 /* Forms of what a process says on stderr. */
 typedef enum gb_say_form {

@@ -1,14 +1,16 @@
-/* Log, clock and signals. The verbosity and the stop flag are the process's own by nature. */
+/* Log, clock and signals. The verbosity and the stop flag are the process's own by nature, and
+ * what stops a thread in the place of signals is the thread's. */
 #include "gabbro/base.h"
 #include "gabbro/os.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
 static atomic_int log_level = GB_LOG_INFO;
-static volatile sig_atomic_t stop_asked;
+static atomic_bool stop_asked;                      /* set in a handler, read by all threads */
+static _Thread_local bool (*stop_when)(void *self); /* NULL: the signals stop this thread */
+static _Thread_local void *stop_when_self;
 
 void gb_log_set_level(gb_log_level level)
 {
@@ -59,7 +61,7 @@ void gb_date_now(char date[GB_DATE])
 static void on_signal(int number)
 {
     (void)number;
-    stop_asked = 1;
+    atomic_store(&stop_asked, true);
 }
 
 void gb_install_signals(void)
@@ -69,5 +71,11 @@ void gb_install_signals(void)
 
 bool gb_interrupted(void)
 {
-    return stop_asked != 0;
+    return stop_when ? stop_when(stop_when_self) : atomic_load(&stop_asked);
+}
+
+void gb_stop_when(bool (*over)(void *self), void *self)
+{
+    stop_when = over;
+    stop_when_self = self;
 }

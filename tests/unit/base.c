@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,35 @@ Test(status, signals_ask_to_stop)
     gb_install_signals();
     cr_expect_not(gb_interrupted());
     kill(getpid(), SIGTERM);
+    cr_expect(gb_interrupted());
+}
+
+static bool is_set(void *self)
+{
+    return *(const bool *)self;
+}
+
+static void *other_thread(void *self)
+{
+    (void)self;
+    cr_expect(gb_interrupted(), "only one thread has something else to stop it");
+    return NULL;
+}
+
+Test(status, a_thread_may_be_stopped_by_something_else)
+{
+    bool over = false;
+    pthread_t thread;
+    gb_install_signals();
+    kill(getpid(), SIGTERM);
+    gb_stop_when(is_set, &over);
+    cr_expect_not(gb_interrupted());
+    cr_assert_eq(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    pthread_join(thread, NULL);
+    over = true;
+    cr_expect(gb_interrupted());
+    over = false;
+    gb_stop_when(NULL, NULL);
     cr_expect(gb_interrupted());
 }
 
