@@ -35,11 +35,16 @@ typedef struct batch {
     uint32_t text_count;          /* all of them */
 } batch;
 
-static void failed(serve_queue *q, serve_job *job, const gabbro_status *status)
+static void set_healthy(serve_queue *q, bool healthy)
 {
     pthread_mutex_lock(&q->lock);
-    q->healthy = false;
+    q->healthy = healthy;
     pthread_mutex_unlock(&q->lock);
+}
+
+static void failed(serve_queue *q, serve_job *job, const gabbro_status *status)
+{
+    set_healthy(q, false);
     gb_log(GB_LOG_WARN, "a request failed: %s%s%s", status->where, *status->where ? ": " : "",
            status->what);
     serve_fail(job, SERVE_FAILED, "Backend error: %.300s", status->what);
@@ -114,11 +119,6 @@ static void encode_kind(serve_queue *q, batch *b, gabbro_kind kind)
         else
             serve_fail(job, SERVE_FAILED, "out of memory");
     }
-    if (ok && texts) {
-        pthread_mutex_lock(&q->lock);
-        q->healthy = true;
-        pthread_mutex_unlock(&q->lock);
-    }
 }
 
 static void score(serve_queue *q, serve_job *job)
@@ -169,8 +169,10 @@ static void compute(serve_queue *q, batch *b)
             serve_fail(job, SERVE_FAILED, "out of memory");
         if (!job->status && job->k)
             search(q, job);
-        if (!job->status)
+        if (!job->status) {
+            set_healthy(q, true);
             job->write(job, q->site);
+        }
         q->done(job);
     }
     free(b->texts);
