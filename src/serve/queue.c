@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BATCH_TEXTS 128 /* of jobs that are computed together, unless one has more */
-#define LEAVE_S     5.0 /* seconds that what waits may take at the end */
+#define LEAVE_S     5.0 /* seconds that what runs and waits may take at the end */
 
 struct serve_queue {
     const serve_site *site;       /* that is served */
@@ -42,8 +42,18 @@ static void set_healthy(serve_queue *q, bool healthy)
     pthread_mutex_unlock(&q->lock);
 }
 
+/* The end came before its answer. */
+static void ends_first(serve_job *job)
+{
+    serve_fail(job, SERVE_LATE, "the server ends");
+}
+
 static void failed(serve_queue *q, serve_job *job, const gabbro_status *status)
 {
+    if (status->code == GABBRO_INTERRUPTED) {
+        ends_first(job);
+        return;
+    }
     set_healthy(q, false);
     gb_log(GB_LOG_WARN, "a request failed: %s%s%s", status->where, *status->where ? ": " : "",
            status->what);
@@ -196,25 +206,35 @@ static void take(serve_queue *q, batch *b)
 static void refuse(serve_queue *q, const batch *b)
 {
     for (uint32_t j = 0; j < b->count; j++) {
-        serve_fail(b->jobs[j], SERVE_LATE, "the server ends");
+        ends_first(b->jobs[j]);
         q->done(b->jobs[j]);
     }
+}
+
+/* The time to answer is over. */
+static bool is_over(void *self)
+{
+    serve_queue *q = self;
+    pthread_mutex_lock(&q->lock);
+    bool over = q->end_s && gb_now_s() > q->end_s;
+    pthread_mutex_unlock(&q->lock);
+    return over;
 }
 
 static void *work(void *self)
 {
     serve_queue *q = self;
+    gb_stop_when(is_over, q); /* a signal leaves time to answer what was taken */
     for (;;) {
         batch b = {.count = 0};
         pthread_mutex_lock(&q->lock);
         while (!q->first && !q->end_s)
             pthread_cond_wait(&q->changed, &q->lock);
         take(q, &b);
-        double end_s = q->end_s;
         pthread_mutex_unlock(&q->lock);
         if (!b.count)
             return NULL; /* the end, and nothing waits */
-        if (end_s && gb_now_s() > end_s)
+        if (is_over(q))
             refuse(q, &b);
         else
             compute(q, &b);

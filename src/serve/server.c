@@ -15,6 +15,7 @@
 #define BACKLOG      1024
 #define HEADER_BYTES (32 << 10) /* of a request's line and headers */
 #define LOOK_MS      250        /* between two looks at connections that are slow */
+#define SEND_S       1.0        /* that answers may take to be sent at the end */
 
 /* A connection. */
 typedef struct client {
@@ -30,8 +31,9 @@ typedef struct server {
     char *token;        /* that requests must have, or NULL */
     struct MHD_Daemon *daemon;
     int socket;           /* it listens on */
-    pthread_mutex_t lock; /* of the clients */
+    pthread_mutex_t lock; /* of the following */
     client *clients;      /* that are connected */
+    uint32_t unsent;      /* requests that were read and whose answers have not gone yet */
 } server;
 
 /* A request. */
@@ -121,6 +123,13 @@ static client *client_of(struct MHD_Connection *connection)
     return info ? info->socket_context : NULL;
 }
 
+static void count_unsent(server *s, int more)
+{
+    pthread_mutex_lock(&s->lock);
+    s->unsent += (uint32_t)more;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* The client is to send or to take something from now on, or waits for us. */
 static void note(server *s, client *c, bool working)
 {
@@ -188,6 +197,7 @@ static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *conn
     if (job->status)
         return respond(s, r, connection);
     job->connection = connection;
+    count_unsent(s, 1);
     job->since_s = gb_now_s();
     note(s, r->from, true);
     if (serve_queue_add(s->queue, job, suspend))
@@ -251,6 +261,8 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **c
     note(s, client_of(connection), false);
     if (!r)
         return;
+    if (r->job->connection)
+        count_unsent(s, -1);
     serve_job_free(r->job);
     gb_text_free(&r->body);
     free(r);
@@ -390,13 +402,27 @@ static bool start(server *s, gb_status *status)
            gb_fail(status, GB_MEMORY, NULL, "fewer --connections", "the server cannot be started");
 }
 
+static void wait_until_sent(server *s)
+{
+    bool sent = false;
+    for (double until = gb_now_s() + SEND_S; !sent && gb_now_s() < until;) {
+        pthread_mutex_lock(&s->lock);
+        sent = !s->unsent;
+        pthread_mutex_unlock(&s->lock);
+        if (!sent)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 static void end(server *s)
 {
     if (s->daemon) /* no new connections; the queue answers what waits */
         MHD_quiesce_daemon(s->daemon);
     serve_queue_end(s->queue);
-    if (s->daemon)
+    if (s->daemon) { /* which would close connections in the midst of an answer */
+        wait_until_sent(s);
         MHD_stop_daemon(s->daemon);
+    }
     serve_queue_destroy(s->queue); /* until then requests on old connections ask it */
     if (s->socket >= 0)
         close(s->socket);

@@ -168,6 +168,38 @@ expect "where the queue is full it says so, and nothing else ($(cat codes))" \
 kill -9 $server
 wait $server 2>/dev/null
 
+# ---- a signal while requests wait ----
+# While a long request is computed, four others and eight short ones fill the queue; the rest are refused.
+serve "$model" --queue 12 --max-kilobytes 2000 --seconds 30
+awk 'BEGIN {
+    for (i = 0; i < 140; i++) text = text " rain"
+    printf "{\"model\": \"stones\", \"input\": [\"%s\"", text
+    for (i = 0; i < 2047; i++) printf ",\"%s\"", text
+    print "]}"
+}' >long
+: >ends
+clients=
+for _ in 1 2 3 4 5; do
+    curl -s -m 60 -o /dev/null -w '%{http_code}\n' -H 'Authorization: Bearer secret' -H 'Expect:' -d @long \
+        "$url/v1/embeddings" >>ends &
+    clients="$clients $!"
+done
+sleep .1
+sed -i "s|http://[0-9.:]*|$url|; s|%{http_code}|%{stderr}&|" many
+curl -Z --no-progress-meter --parallel-immediate --parallel-max 60 -K many 2>>ends &
+clients="$clients $!"
+tries=0
+while [ "$(grep -c 429 ends)" -lt 52 ] && [ $tries -lt 300 ]; do
+    sleep .01
+    tries=$((tries + 1))
+done
+kill $server
+wait $server
+wait $clients
+grep -x '[0-9]*' ends | sort | uniq -c | tr -s ' \n' ' ' >codes
+expect "what waits at a signal is answered ($(cat codes))" \
+    [ "$(grep -c -x -e 200 -e 429 -e 503 ends)" = 65 ]
+
 # ---- a cross-encoder ----
 bm25=$(made bm25-run --collection "$collection" --depth 3)
 cross=$(made finetune-cross --init "$model" --collection "$collection" --tokens "$tokens" --negatives "$bm25" --batch 4 \

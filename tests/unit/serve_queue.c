@@ -151,3 +151,43 @@ Test(serve_queue, scores_after_a_failure_are_health_again)
 {
     expect_recovery(&scores_site);
 }
+
+/* Two jobs, of which the second waits for the first, and a signal while that one is computed.
+ * Expects these statuses of their answers. */
+static void end_by_signal(const serve_site *site, unsigned first, unsigned second)
+{
+    gb_install_signals();
+    signals = true;
+    serve_queue *q = queue_of(site);
+    serve_job *jobs[] = {add(q, MANY, !site->width), add(q, MANY, !site->width)};
+    while (!computed || !gb_interrupted())
+        wait_a_little();
+    serve_queue_end(q);
+    cr_expect_eq(answered, 2);
+    cr_expect_eq(jobs[0]->status, first, "%u", jobs[0]->status);
+    cr_expect_eq(jobs[1]->status, second, "%u", jobs[1]->status);
+    cr_expect(serve_queue_healthy(q), "an end is no failure");
+    for (int i = 0; i < 2; i++)
+        serve_job_free(jobs[i]);
+    serve_queue_destroy(q);
+}
+
+Test(serve_queue, a_signal_leaves_time_for_vectors)
+{
+    end_by_signal(&vectors_site, 200, 200);
+    cr_expect_eq(computed, 2);
+}
+
+Test(serve_queue, a_signal_leaves_time_for_scores)
+{
+    end_by_signal(&scores_site, 200, 200);
+}
+
+Test(serve_queue, what_takes_longer_is_late)
+{
+    lasts = true;
+    double begun_s = gb_now_s();
+    end_by_signal(&vectors_site, 503, 503);
+    cr_expect_eq(computed, 1, "the second is not begun");
+    cr_expect_lt(gb_now_s() - begun_s, 4 * LEAVE_S);
+}
