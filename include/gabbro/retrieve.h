@@ -229,7 +229,7 @@ gb_make_params gb_index_making(void);
  * where the collection is. */
 bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *status);
 /* Opens an index, or any folders for gb_vector_set_open, which have no texts. GB_DATA where the
- * collection is gone or is another one. Close with gb_index_close. */
+ * collection is gone or has other ids than the index. Close with gb_index_close. */
 bool gb_index_open(gb_index *index, const char *const *folders, size_t count, gb_status *status);
 void gb_index_close(gb_index *index); /* also of zeros */
 

@@ -203,6 +203,25 @@ gb_make_params gb_index_making(void)
 
 /* ---- opening ---- */
 
+/* The vectors are of the collection as it was; another one may lie in its place. */
+static bool check_ids(const gb_index *index, const char *folder, const char *path,
+                      gb_status *status)
+{
+    const gb_vector_set *set = &index->vectors;
+    for (uint32_t row = 0; row < set->vectors.rows; row++) {
+        size_t length, wanted;
+        const char *id = gb_row_file_row(index->collection->passage_ids, row, &length);
+        const char *of = gb_vector_set_id(set, row, &wanted);
+        if (length != wanted || memcmp(id, of, length) != 0)
+            return gb_fail(status, GB_DATA, path,
+                           "the collection was replaced: make the index again",
+                           "passage %u is \"%.*s\", and vector %u of %s is of \"%.*s\"", row + 1,
+                           length < 80 ? (int)length : 80, id, row + 1, folder,
+                           wanted < 80 ? (int)wanted : 80, of);
+    }
+    return true;
+}
+
 static bool open_collection(gb_index *index, const char *folder, gb_status *status)
 {
     char *description = gb_path_join(status, folder, "index.json"), *path = NULL;
@@ -223,6 +242,7 @@ static bool open_collection(gb_index *index, const char *folder, gb_status *stat
         ok = gb_fail(status, GB_DATA, path, "make the index again",
                      "%u passages, and %u vectors in %s", index->collection->passages,
                      index->vectors.vectors.rows, folder);
+    ok = ok && check_ids(index, folder, path, status);
     json_decref(json);
     free(description);
     free(path);

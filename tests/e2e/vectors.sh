@@ -216,5 +216,18 @@ refused_as 2 "more dimensions than vectors have" "17 of vectors that have 16" se
 mkdir plain && head -n 50 beir/corpus.jsonl >plain/corpus.jsonl
 expect "a folder is imported into its index" \
     [ "$("$gabbro" ask "$model" plain 'rain stone' --json --quiet 2>log | grep -o '"text"' | wc -l)" = 10 ]
-expect "a store list says what an index is" [ "$("$gabbro" store list | grep -c '  index of random encoder')" = 3 ]
+for letter in d e; do
+    sed "s/\"d/\"$letter/" beir/corpus.jsonl >plain/corpus.jsonl
+    cp -r "$(made collection --from plain)/collection" $letter
+done
+mv d place
+"$gabbro" ask "$model" place 'rain stone' --quiet >answers
+index=$(dirname "$(grep -l "$PWD/place" "$GABBRO_STORE"/index-*/index.json)")
+rm -r place && mv e place
+refused "an index whose collection was replaced" \
+    'place: passage 1 is "e0", and vector 1 of .*index-.* is of "d0" (the collection was replaced: make the index again)' \
+    serve "$model" --index "$index" --port 0
+"$gabbro" ask "$model" place 'rain stone' --json --quiet >answers
+expect "asked again, it has another index" grep -q '"_id":"e[0-9]*"' answers
+expect "a store list says what an index is" [ "$("$gabbro" store list | grep -c '  index of random encoder')" = 5 ]
 checks_end
