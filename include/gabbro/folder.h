@@ -253,7 +253,8 @@ bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, ui
 /* Reads the tokens of a folder, of a model or an artifact, and how they are made of text: vocab.txt
  * with what tokenizer_config.json says (WordPiece), or else tokenizer.json, vocab.json with
  * merges.txt, or sentencepiece.bpe.model. GB_DATA for a tokenizer that is not known here, with its
- * part that is not. Caller destroys. */
+ * part that is not, and for one that keeps capitals where sentence_bert_config.json has texts
+ * lowered. Caller destroys. */
 gb_vocab *gb_vocabulary_read(const char *dir, gb_status *status);
 /* Writes files that are read so into a folder that is there: of uncased WordPiece vocab.txt alone.
  */

@@ -167,6 +167,10 @@ json_t *folder_template_piece(const char *kind, const char *id, int type);
 gb_vocab *folder_read_vocab(const char *dir, const char *const names[GB_SPECIALS],
                             gb_status *status);
 
+/* sentence-transformers lowers texts itself where sentence_bert_config.json says so, if it is
+ * there; here the tokenizer does it, or nobody. GB_DATA where it `lowers` none and should. */
+bool folder_check_lowering(const char *dir, bool lowers, gb_status *status);
+
 /* What reads the ids. */
 typedef enum folder_reader {
     FOLDER_WITH_TYPES,    /* an encoder */

@@ -455,7 +455,8 @@ bool gb_lm_folder_sentence(const char *folder, const gb_lm_config *config,
 {
     const source from = {folder, folder, NULL};
     *settings = (gb_sentence_settings){.max_length = config->max_positions};
-    return read_sentence(&from, settings, status) && read_prompts_of(folder, prompts, status);
+    return folder_check_lowering(folder, false, status) && /* no tokenizer of a LLaMA does it */
+           read_sentence(&from, settings, status) && read_prompts_of(folder, prompts, status);
 }
 
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status)

@@ -315,6 +315,32 @@ static gb_vocab *read_fast(const char *dir, const name_files *files,
     return vocab;
 }
 
+static bool lowers_texts(const gb_vocab *vocab)
+{
+    const gb_vocab_rules *rules = gb_vocab_get_rules(vocab);
+    bool lower = rules->kind == GB_VOCAB_WORDS && rules->words.lower_case;
+    for (int i = 0; i < GB_NORMAL_STEPS; i++)
+        lower = lower || rules->steps[i] == GB_NORMAL_LOWER;
+    return lower;
+}
+
+bool folder_check_lowering(const char *dir, bool lowers, gb_status *status)
+{
+    static const char name[] = "sentence_bert_config.json";
+    json_t *json = NULL;
+    bool wanted = false;
+    char *path = gb_path_join(status, dir, name);
+    bool ok = path && load_if_there(dir, name, &json, status) &&
+              gb_json_get_bool(json, "do_lower_case", path, &wanted, status);
+    if (ok && wanted && !lowers)
+        ok = gb_fail(status, GB_DATA, path, "lower the texts yourself, and make it false",
+                     "\"do_lower_case\" is true, but the tokenizer keeps capitals, and only "
+                     "tokenizers lower them here");
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
 gb_vocab *folder_read_vocab(const char *dir, const char *const otherwise[GB_SPECIALS],
                             gb_status *status)
 {
@@ -325,6 +351,10 @@ gb_vocab *folder_read_vocab(const char *dir, const char *const otherwise[GB_SPEC
     gb_vocab *vocab = !ok                     ? NULL
                       : gb_file_exists(words) ? read_words(dir, words, &files, otherwise, status)
                                               : read_fast(dir, &files, otherwise, status);
+    if (vocab && !folder_check_lowering(dir, lowers_texts(vocab), status)) {
+        gb_vocab_destroy(vocab);
+        vocab = NULL;
+    }
     json_decref(files.config);
     json_decref(files.special);
     free(words);

@@ -46,6 +46,8 @@ printf '[{"type": "sentence_transformers.models.%s", "path": "%s"}, {"type": "se
     {"type": "sentence_transformers.models.Normalize", "path": "2_Normalize"}]' Transformer '' Pooling 1_Pooling \
     >river/modules.json
 printf '{"pooling_mode_lasttoken": true}' >river/1_Pooling/config.json
+printf '{"max_seq_length": 16, "do_lower_case": true}' >river/sentence_bert_config.json
+refused 3 "a LLaMA of lowered texts" '"do_lower_case" is true, but the tokenizer keeps' embed river </dev/null
 printf '{"max_seq_length": 16}' >river/sentence_bert_config.json
 printf '{"prompts": {"query": "Which river: ", "document": "passage: "}}' >river/config_sentence_transformers.json
 

@@ -250,6 +250,9 @@ fault 3 "tokenizer files that disagree" 'cased/tokenizer.json: it lowers capital
     gabbro evaluate --model cased $data
 sed 's/"lowercase": *true/"lowercase": false/' "$encoder/model/tokenizer.json" >cased/tokenizer.json
 fault 3 "a cased model, uncased tokens" "cased: .*another vocabulary or casing" gabbro evaluate --model cased $data
+printf '{"max_seq_length": 144, "do_lower_case": true}' >cased/sentence_bert_config.json
+fault 3 "a cased model of lowered texts" 'cased/sentence_bert_config.json: "do_lower_case" is true, but the tokenizer keeps' \
+    "$GABBRO" embed cased
 long_tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 999)
 fault 3 "texts longer than the model, evaluation" "999 tokens" \
     gabbro evaluate --model "$encoder" --collection "$collection" --tokens "$long_tokens"

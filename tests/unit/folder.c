@@ -450,6 +450,32 @@ Test(folder, tokenizer_settings)
     drop_model(&m);
 }
 
+/* "do_lower_case" of sentence_bert_config.json, with tokenizers that lower texts and that do not.
+ */
+Test(folder, lowered_texts)
+{
+    model m;
+    make_model(&m, false);
+    m.params.replace = true;
+    for (int i = 0; i < 4; i++) {
+        bool cased = i & 1, lowered = i & 2;
+        gb_status status = {0};
+        m.params.tokenizer.lower_case = !cased;
+        cr_assert(gb_folder_write(at("m"), &m.params, &status), "%s", status.what);
+        spill(at("m/sentence_bert_config.json"),
+              lowered ? "{\"do_lower_case\":true}" : "{\"do_lower_case\":false}");
+        gb_folder *folder = gb_folder_open(at("m"), &status);
+        gb_vocab *vocab = gb_folder_vocab(folder, &status);
+        cr_expect_eq(vocab != NULL, !cased || !lowered, "case %d: %s", i, status.what);
+        cr_expect(vocab || (status.code == GB_DATA && status.hint[0] &&
+                            strstr(status.where, "sentence_bert_config.json") &&
+                            strstr(status.what, "\"do_lower_case\" is true, but")));
+        gb_vocab_destroy(vocab);
+        gb_folder_close(folder);
+    }
+    drop_model(&m);
+}
+
 /* ---- a real checkpoint ---- */
 
 /* GABBRO_TEST_MODEL: folder of a BERT written by transformers, e.g. all-MiniLM-L6-v2. */
