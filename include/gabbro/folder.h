@@ -293,7 +293,8 @@ typedef struct gb_sentence_settings {
     gb_pooling pooling;       /* from 1_Pooling/config.json, or that of 1_SpladePooling */
     bool normalize;           /* vectors are scaled to length 1 */
     gb_similarity similarity; /* as read; what is written follows from `normalize` */
-    uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
+    uint32_t max_length;  /* longest input in tokens, specials included: max_seq_length, or where
+                             it is not stated model_max_length; at most max_positions */
     bool query_tokens;    /* of sparse vectors: a query's has a fixed weight for each of its tokens,
                              written as 1, and is made without the model (SPLADE-doc) */
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */

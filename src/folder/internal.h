@@ -69,6 +69,11 @@ bool folder_read_architecture(const char *path, char name[GB_WEIGHT_NAME], gb_st
 
 /* ---- sentence.c ---- */
 
+/* A length in tokens that a file of the folder may state: *length gets it if it is smaller. GB_DATA
+ * below `least`. */
+bool folder_read_length(const char *dir, const char *name, const char *member, uint32_t least,
+                        uint32_t *length, gb_status *status);
+
 /* Writes config_sentence_transformers.json: prompts and similarity. */
 bool folder_write_prompts(const char *dir, const gb_sentence_settings *how, gb_status *status);
 

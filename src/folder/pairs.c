@@ -3,36 +3,20 @@
 
 #include <stdlib.h>
 
-/* A member of one of the folder's files, if it is there and a length that the model can read. */
-static bool read_length(const gb_folder *folder, const char *name, const char *member,
-                        uint32_t *length, gb_status *status)
-{
-    char *path = gb_path_join(status, gb_folder_path(folder), name);
-    bool ok = path != NULL;
-    if (ok && gb_file_exists(path)) {
-        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
-        const json_t *value = json_object_get(json, member);
-        double number = json_is_number(value) ? json_number_value(value) : *length;
-        ok = json &&
-             (number >= 3 ||
-              gb_fail(status, GB_DATA, path, "correct the file",
-                      "\"%s\" is %g; a pair has three special tokens at least", member, number));
-        if (ok && number < *length) /* huge where transformers knows none */
-            *length = (uint32_t)number;
-        json_decref(json);
-    }
-    free(path);
-    return ok;
-}
+/* A pair has three special tokens at least. */
+#define LEAST 3
 
 bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status)
 {
     *length = gb_folder_config(folder)->max_positions;
-    if (*length < 3)
+    if (*length < LEAST)
         return gb_fail(status, GB_DATA, gb_folder_path(folder), "is config.json of this model?",
                        "%u positions do not hold a pair's three special tokens", *length);
-    return read_length(folder, "tokenizer_config.json", "model_max_length", length, status) &&
-           read_length(folder, "sentence_bert_config.json", "max_seq_length", length, status);
+    const char *path = gb_folder_path(folder);
+    return folder_read_length(path, "tokenizer_config.json", "model_max_length", LEAST, length,
+                              status) &&
+           folder_read_length(path, "sentence_bert_config.json", "max_seq_length", LEAST, length,
+                              status);
 }
 
 bool folder_write_pair_card(const char *path, const gb_folder_params *params, gb_status *status)

@@ -338,15 +338,38 @@ bool gb_folder_is_cosine_unscaled(const char *path, bool *unscaled, gb_status *s
 
 /* ---- reading all of it ---- */
 
-/* The longest input: max_seq_length, never above what the position embeddings hold. */
+bool folder_read_length(const char *dir, const char *name, const char *member, uint32_t least,
+                        uint32_t *length, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, name);
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path)) {
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
+        const json_t *value = json_object_get(json, member);
+        double number = json_is_number(value) ? json_number_value(value) : *length;
+        ok = json && (number >= least ||
+                      gb_fail(status, GB_DATA, path, "correct the file",
+                              "\"%s\" is %g; it must be %u at least", member, number, least));
+        if (ok && number < *length) /* huge where transformers knows none */
+            *length = (uint32_t)number;
+        json_decref(json);
+    }
+    free(path);
+    return ok;
+}
+
+/* The longest input: max_seq_length, never above what the position embeddings hold; where it is not
+ * stated, what the tokenizer allows, as in sentence-transformers. */
 static bool read_length(const source *from, gb_sentence_settings *settings, gb_status *status)
 {
     uint32_t length = settings->max_length;
+    bool stated = false;
     char *path = gb_path_join(status, from->body, TRANSFORMER_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = gb_json_load(path, GB_JSON_REALS, status);
         ok = json && gb_json_get_u32(json, "max_seq_length", path, &length, status);
+        stated = json_is_number(json_object_get(json, "max_seq_length"));
         if (ok && (length < 1 || length > settings->max_length))
             ok = gb_fail(status, GB_DATA, path, "correct the file",
                          "\"max_seq_length\" is %u; it must lie in [1, %u]", length,
@@ -355,7 +378,9 @@ static bool read_length(const source *from, gb_sentence_settings *settings, gb_s
     }
     free(path);
     settings->max_length = length;
-    return ok;
+    return ok &&
+           (stated || folder_read_length(from->body, "tokenizer_config.json", "model_max_length", 1,
+                                         &settings->max_length, status));
 }
 
 gb_pooling gb_pooling_named(const char *word)

@@ -309,6 +309,41 @@ Test(folder, sentence_settings)
     drop_model(&m);
 }
 
+/* The tokenizer's bound counts where the sentence's is not stated. */
+Test(folder, sentence_length)
+{
+    static const struct {
+        const char *sentence, *tokenizer; /* sentence_bert_config.json, tokenizer_config.json */
+        uint32_t length;                  /* longest input, of 10 positions; 0: refused */
+    } cases[] = {
+        {"{\"max_seq_length\":9}", "{\"model_max_length\":7}", 9},
+        {"{}", "{\"model_max_length\":7}", 7},
+        {"{\"max_seq_length\":null}", "{\"model_max_length\":7}", 7},
+        {NULL, "{\"model_max_length\":7}", 7},
+        {NULL, "{\"model_max_length\":512}", 10},
+        {NULL, "{\"model_max_length\":1000000000000000019884624838656}", 10},
+        {NULL, "{}", 10},
+        {NULL, "{\"model_max_length\":0}", 0},
+    };
+    model m;
+    make_model(&m, false);
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_folder *folder = gb_folder_open(at("m"), NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gb_status status = {0};
+        gb_sentence_settings settings = {0};
+        gb_remove_tree(at("m/sentence_bert_config.json"), NULL);
+        if (cases[i].sentence)
+            spill(at("m/sentence_bert_config.json"), cases[i].sentence);
+        spill(at("m/tokenizer_config.json"), cases[i].tokenizer);
+        bool ok = gb_folder_sentence(folder, &settings, &status);
+        cr_expect(ok == (cases[i].length > 0) && settings.max_length == cases[i].length,
+                  "case %zu: %u %s", i, settings.max_length, status.what);
+    }
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
 /* "similarity_fn_name", with a Normalize module or without. */
 Test(folder, similarity)
 {
