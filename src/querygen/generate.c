@@ -150,7 +150,8 @@ static bool take_text(void *self, uint32_t passage, uint32_t query, const uint32
     querygen_begun *b = find_begun(g, passage, status);
     bool ok = b && gb_coder_decode(g->coder, ids, count, &text, status);
     if (ok) {
-        bool sound = text.length && gb_utf8_valid(text.data, text.length);
+        bool sound = text.length && gb_utf8_valid(text.data, text.length) &&
+                     !memchr(text.data, '\0', text.length); /* as everywhere that lines are read */
         json_array_set_new(b->texts, query,
                            json_stringn(sound ? text.data : "", //
                                         sound ? text.length : 0));

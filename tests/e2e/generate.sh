@@ -146,6 +146,44 @@ expect "and its place" grep -q 'wrong:1: no setting is called "temperatur"' refu
 "$gabbro" generate --collection "$collection" --model t5 --prompt nobody >/dev/null 2>refused
 expect "no such prompt: status 2" [ $? = 2 ]
 
+# ---- texts that are none ----------------------------------------------------------------------------------
+# A LLaMA whose state is the same everywhere, and the rows of its head zero but for 21 tokens: 20 of letters and the byte 0.
+bytes() # COUNT CHARACTER: two of them are a number
+{
+    head -c "$1" /dev/zero | tr '\000' "$2"
+}
+mkdir nul
+cp "$golden/pieces/llama.model" nul/tokenizer.model
+printf '%s' '{"model_type": "llama", "vocab_size": 608, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+    "num_attention_heads": 1, "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2}' >nul/config.json
+printf '%s\n' 'model.embed_tokens 608,8 4864' 'model.layers.0.input_layernorm 8 8' \
+    'model.layers.0.post_attention_layernorm 8 8' 'model.norm 8 8' 'model.layers.0.mlp.down_proj 8,8 64' \
+    'model.layers.0.mlp.gate_proj 8,8 64' 'model.layers.0.mlp.up_proj 8,8 64' 'model.layers.0.self_attn.k_proj 8,8 64' \
+    'model.layers.0.self_attn.o_proj 8,8 64' 'model.layers.0.self_attn.q_proj 8,8 64' \
+    'model.layers.0.self_attn.v_proj 8,8 64' 'lm_head 608,8 4864' |
+    awk '{
+        printf "%s\"%s.weight\":{\"dtype\":\"BF16\",\"shape\":[%s],\"data_offsets\":[%d,%d]}", NR == 1 ? "{" : ",", $1, $2, at, at + 2 * $3
+        at += 2 * $3
+    } END { printf "}" }' >header
+{
+    printf '\0\10\0\0\0\0\0\0' # the header's 2048 bytes
+    cat header
+    bytes $((2048 - $(wc -c <header))) ' '
+    bytes $((2 * (4864 + 3 * 8))) '?'      # .75: embeddings and norms
+    bytes $((2 * (7 * 64 + 3 * 8))) '\000' # the layer's matrices; the head up to the byte 0, token 3
+    bytes 16 A                             # 12
+    bytes $((16 * (560 - 4))) '\000'
+    bytes $((16 * 20)) A
+    bytes $((16 * (608 - 580))) '\000'
+} >nul/model.safetensors
+if "$gabbro" generate --collection "$collection" --model nul --dry-run 2>&1 | grep -q 'without sentencepiece'; then
+    skipped "texts with a NUL: the program was built without sentencepiece"
+else
+    generate sound --model nul --queries 4 --top-p 1
+    lines=$(wc -l <sound)
+    expect "a text with a NUL is no query, others are ($lines of 240)" [ "$lines" -gt 60 -a "$lines" -lt 200 ]
+fi
+
 # ---- what is worth keeping --------------------------------------------------------------------------------
 ids_of() # FILE: passage and number of each query
 {
