@@ -29,8 +29,6 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     settings *o = self;
     if (!o->model && !gb_maker_leads(maker)) /* it is not divided */
         return true;
-    for (size_t i = 0; i < o->fusion.count; i++)
-        gb_warn_of_short_runs(o->fusion.evaluations[i], o->depth);
     gb_collection *collection = gb_open_collection(o->collection, status);
     gb_ranker ranker = {.collection = collection};
     gb_evaluating how = {.collection = collection,
@@ -43,6 +41,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
               (o->fusion.count || gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse,
                                                  &o->settings, status)) &&
               gb_evaluate_splits(maker, &how, status);
+    for (size_t i = 0; ok && i < o->fusion.count; i++)
+        gb_warn_of_short_runs(o->fusion.evaluations[i], o->depth);
     gb_ranker_close(&ranker);
     gb_collection_close(collection);
     return ok;

@@ -139,7 +139,6 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
 {
     gb_splits splits = {0};
     bool ok = gb_splits_open(r->collection, &splits, status);
-    gb_warn_of_short_runs(folder, r->how->depth);
     for (size_t i = 0; ok && i < splits.count; i++) {
         gb_run run = {0};
         char *name = gb_format(status, "runs/%s.trec", splits.items[i].name);
@@ -151,6 +150,8 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
         free(path);
     }
     gb_splits_free(&splits);
+    if (ok)
+        gb_warn_of_short_runs(folder, r->how->depth);
     return ok;
 }
 
