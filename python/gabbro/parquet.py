@@ -5,7 +5,8 @@
 
 Needs pyarrow. A folder's files are told apart by their columns: "query-id" and "corpus-id" are judgements, an id and a
 text are queries where the path says so, else passages. Judgements are of the split that is a word of the file's name or
-else of its folder's: train, test, or dev (also valid, validation); where there is none, of --split.
+else of its folder's: train, test, or dev (also valid, validation); where there is none, of --split. Where train is the
+only one, it says nothing: Hugging Face calls data without splits so.
 """
 
 import argparse
@@ -51,6 +52,15 @@ def _split(path):
     return None
 
 
+def _splits_of_judgements(folder, split):
+    """Path of each file of judgements -> its split."""
+    paths = [path for path in sorted(pathlib.Path(folder).rglob("*.parquet")) if {"query-id", "corpus-id"} <= _columns(path)]
+    said = {path: _split(path.relative_to(folder)) for path in paths}
+    if set(said.values()) <= {"train", None}:
+        said = dict.fromkeys(said)
+    return {path: name or split for path, name in said.items()}
+
+
 def _line(row):
     return json.dumps(row, ensure_ascii=False, default=str) + "\n"
 
@@ -70,16 +80,15 @@ def convert_folder(folder, to, split="test"):
     judgements whose path says none."""
     to = pathlib.Path(to)
     (to / "qrels").mkdir(parents=True, exist_ok=True)
-    counts = {"passages": 0, "queries": 0}
+    counts, judging = {"passages": 0, "queries": 0}, _splits_of_judgements(folder, split)
     with contextlib.ExitStack() as files:
         def create(*name):
             return files.enter_context(open(to.joinpath(*name), "w", encoding="utf-8"))
 
         corpus, queries, qrels = create("corpus.jsonl"), create("queries.jsonl"), {}
         for path in sorted(pathlib.Path(folder).rglob("*.parquet")):
-            columns = _columns(path)
-            if {"query-id", "corpus-id"} <= columns:
-                name = _split(path.relative_to(folder)) or split
+            if path in judging:
+                name = judging[path]
                 what = f"judgements of {name}"
                 if name not in qrels:
                     qrels[name], counts[what] = create("qrels", f"{name}.tsv"), 0
@@ -87,7 +96,7 @@ def convert_folder(folder, to, split="test"):
                 for row in _rows(path):
                     qrels[name].write(f"{row['query-id']}\t{row['corpus-id']}\t{int(row.get('score', 1))}\n")
                     counts[what] += 1
-            elif "text" in columns:
+            elif "text" in _columns(path):
                 asks = "quer" in str(path.relative_to(folder)).lower()
                 for row in _rows(path):
                     title = {} if asks or not row.get("title") else {"title": row["title"]}

@@ -68,6 +68,14 @@ expect "and is counted" grep -q '^8 passages, 9 queries, .*3 judgements of dev' 
 collection=$(made collection --from all --keep-splits)
 expect "the program reads them" [ "$(cd "$collection/collection/qrels" && echo *)" = "dev.tsv late.tsv test.tsv train.tsv" ]
 
+# Hugging Face calls data without splits "train": NanoBEIR's judgements.
+mkdir -p nano/corpus nano/queries
+cp beir/corpus.jsonl nano/corpus/train-00000-of-00001.parquet
+cp beir/queries.jsonl nano/queries/train-00000-of-00001.parquet
+judgement q0 d0 nano/qrels/train-00000-of-00001.parquet
+"$python" -m gabbro.parquet nano --to one >out 2>said
+expect "where train is the only one, it says nothing ($(cd one/qrels && echo *))" [ "$(lists one/qrels/test.tsv)" = "q0:d0 " ]
+
 judgement q0 d0 set/qrels/train-test.parquet
 "$python" -m gabbro.parquet set --to both >out 2>said
 expect "a name of two splits is refused" [ $? = 1 ]

@@ -61,7 +61,7 @@ def parquet_files():
         (work / "parquet" / name).mkdir(parents=True)
         pyarrow.parquet.write_table(pyarrow.table(table), work / "parquet" / name / "train-00000.parquet")
     counts = parquet.convert_folder(work / "parquet", work / "beir")
-    check("a folder of Parquet files", counts == {"passages": 2, "queries": 1, "judgements": 1})
+    check("a folder of Parquet files", counts == {"passages": 2, "queries": 1, "judgements of test": 1})
     lines = [json.loads(line) for line in (work / "beir" / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
     check("titles and letters are kept", lines == [{"_id": "d1", "text": "Rain \u2013 wet"},
                                                    {"_id": "d2", "title": "Rock", "text": "Stone"}])
