@@ -98,7 +98,7 @@ for what, model, named in (("such a prompt of neither kind", apart, {}),
                            ("vectors of tokens", plain, {"output_value": "token_embeddings"})):
     refused(what, ValueError, model.encode, texts, **named)
 expect("what is computed may be said", numpy.array_equal(
-    plain.encode(texts, precision="float32", output_value="sentence_embedding"), raw))
+    plain.encode(texts, precision=None, output_value="sentence_embedding"), raw))
 
 ranked = gabbro.Run.read(run)
 mean, values = ranked.measure(qrels, "ndcg_cut_10", per_query=True)
