@@ -241,12 +241,17 @@ static bool made_before(const repro_table *table, size_t call)
     return false;
 }
 
+bool repro_table_makes(const repro_table *table, size_t call, bool once)
+{
+    return counts(table, call) && table->kept[table->calls[call].node->index] &&
+           !(once && made_before(table, call));
+}
+
 /* The commands that are kept, with the flags behind them; once: without repetition. */
 static void calls_text(const repro_table *table, const char *flags, bool once, gb_text *out)
 {
     for (size_t i = 0; i < table->call_count; i++)
-        if (counts(table, i) && table->kept[table->calls[i].node->index] &&
-            !(once && made_before(table, i)))
+        if (repro_table_makes(table, i, once))
             gb_text_printf(out, "%s%s\n", table->calls[i].line, flags);
 }
 

@@ -107,6 +107,9 @@ bool repro_table_select(repro_table *table, const repro_graph *graph, const char
                         bool everything, gb_status *status);
 /* Whether a result belongs to the rows that are made. */
 bool repro_result_selected(const repro_result *result, const char *rows, bool everything);
+/* Whether the artifact of a call is made for the rows that are chosen. once: and no earlier call
+ * makes it. */
+bool repro_table_makes(const repro_table *table, size_t call, bool once);
 /* Appends the commands that are kept, each once, with the flags behind it. */
 void repro_table_text(const repro_table *table, const char *flags, gb_text *out);
 /* The checksum of the commands that are kept, without flags and without the place of public data,

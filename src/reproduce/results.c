@@ -77,17 +77,15 @@ static double steps_s(const repro_table *table)
     for (size_t i = 0; i < table->call_count; i++) {
         const repro_node *node = table->calls[i].node;
         double seconds = 0;
-        bool before = false;
-        for (size_t j = 0; j < i && !before; j++)
-            before = table->calls[j].node == node;
-        if (!before && table->kept[node->index] && node->state == REPRO_DONE &&
+        if (repro_table_makes(table, i, true) && node->state == REPRO_DONE &&
             repro_record_number(node->folder, "run.json", "wall_s", &seconds))
             sum += seconds;
     }
     return sum;
 }
 
-static json_t *head_line(const repro_session *session, const repro_table *table, int64_t seconds)
+/* times: of the making; is dropped. */
+static json_t *head_line(const repro_session *session, const repro_table *table, json_t *times)
 {
     json_t *line = json_object();
     add_text(line, "table", table->name);
@@ -106,9 +104,7 @@ static json_t *head_line(const repro_session *session, const repro_table *table,
     if (table->row_sums)
         json_object_set(line, "recipes_on_request", table->row_sums);
     json_object_set_new(line, "settings", repro_settings_json(&table->settings));
-    json_object_set_new(
-        line, "times",
-        json_pack("{s:I, s:f}", "wall_s", (json_int_t)seconds, "steps_s", steps_s(table)));
+    json_object_set_new(line, "times", times);
     return line;
 }
 
@@ -140,12 +136,12 @@ bool repro_result_done(const repro_result *result)
     return !node || node->state == REPRO_DONE;
 }
 
-/* done: leave out what is not yet done. */
-static bool write_results(const repro_session *session, const repro_table *table, int64_t seconds,
+/* done: leave out what is not yet done. times: of the making; is dropped. */
+static bool write_results(const repro_session *session, const repro_table *table, json_t *times,
                           bool done, const char *path, gb_status *status)
 {
     gb_text lines = {0};
-    bool ok = add_line(&lines, head_line(session, table, seconds), status);
+    bool ok = add_line(&lines, head_line(session, table, times), status);
     for (size_t i = 0; ok && i < table->result_count; i++)
         if (selected(session, &table->results[i]) &&
             (!done || repro_result_done(&table->results[i])))
@@ -158,7 +154,7 @@ static bool write_results(const repro_session *session, const repro_table *table
 bool repro_results_lines(const repro_session *session, const repro_table *table, const char *path,
                          gb_status *status)
 {
-    return write_results(session, table, 0, true, path, status);
+    return write_results(session, table, json_object(), true, path, status);
 }
 
 bool repro_results_check(const char *out, gb_status *status)
@@ -303,7 +299,9 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
     }
     char *results = gb_path_join(status, out, "results.jsonl");
     const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
-    ok = results && write_results(session, table, seconds, false, results, status) &&
+    json_t *times =
+        json_pack("{s:I, s:f}", "wall_s", (json_int_t)seconds, "steps_s", steps_s(table));
+    ok = results && write_results(session, table, times, false, results, status) &&
          note_rows(session, table, status);
     if (session->entry == &repro_train_entry) {
         free(results);
