@@ -35,7 +35,6 @@ static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
                                     .names = &s->names,
                                     .answers = s->answers,
                                     .depth = how->depth,
-                                    .drop_identical = how->drop_identical,
                                     .folder = gb_maker_folder(s->maker)};
     bool ok = how->rank(how->ctx, &ranked, &run, status);
     if (ok && how->drop_identical)
