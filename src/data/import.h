@@ -26,11 +26,9 @@ typedef struct gb_import {
     gb_map *questions;                      /* split, tab, text -> number in the split, or NULL */
     uint32_t numbered[3];                   /* questions numbered in train, dev, test */
     gb_map *own_texts;                      /* title, tab, text -> number of a passage without id */
-    uint64_t other_texts; /* times that a known id of a passage stood with another text */
-    gb_map *own_ids;      /* of training files: kind, tab, id -> fingerprint of the text, or NULL */
-    char *generated;      /* generated queries that the source brought, JSONL in dir, or NULL */
-    uint32_t paragraphs;  /* that passages were cut from, where the layout has them */
-    const char *kind;     /* layout of the source */
+    char *generated;       /* generated queries that the source brought, JSONL in dir, or NULL */
+    uint32_t paragraphs;   /* that passages were cut from, where the layout has them */
+    const char *kind;      /* layout of the source */
     const char *structure; /* where the documents come from */
     json_t *splits;        /* split -> its counts */
     json_t *files;         /* file name -> SHA-256 of what was read */

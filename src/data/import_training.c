@@ -66,18 +66,11 @@ typedef struct reading {
     gb_lines *lines;           /* the file */
     gb_named_split split;      /* of the file */
     bool own;                  /* no corpus: the passages are those of the file */
+    uint32_t given;            /* queries that were there before all training files */
     gb_import_judging judging; /* of the split */
+    gb_map *own_ids;           /* kind, tab, id -> fingerprint of the text, or NULL */
+    uint64_t other_texts;      /* times that a known id of a passage stood with another text */
 } reading;
-
-/* Whether a training file brought this id. */
-static bool is_own(const reading *r, const char *kind, const char *id)
-{
-    char *key = gb_format(NULL, "%s\t%s", kind, id);
-    bool is = key && r->import->own_ids &&
-              gb_map_get(r->import->own_ids, key, strlen(key)) != GB_MAP_NONE;
-    free(key);
-    return is;
-}
 
 /* Whether an id stands with the text that it had the first time, if there was one. */
 static bool same_text(reading *r, const char *kind, const char *id, const char *text, bool *same,
@@ -88,7 +81,7 @@ static bool same_text(reading *r, const char *kind, const char *id, const char *
     gb_hash_bytes(text, strlen(text), hex);
     hex[7] = '\0'; /* 28 bits: none is GB_MAP_NONE */
     fingerprint = (uint32_t)strtoul(hex, NULL, 16);
-    if (!numbered(&r->import->own_ids, kind, id, fingerprint, &known, status))
+    if (!numbered(&r->own_ids, kind, id, fingerprint, &known, status))
         return false;
     *same = known == fingerprint;
     return true;
@@ -117,7 +110,7 @@ static const char *passage_id(reading *r, const training_passage *passage, char 
     if (r->own && passage->id && passage->text &&
         !same_text(r, "passage", id, passage->text, &same, status))
         return NULL;
-    import->other_texts += !same;
+    r->other_texts += !same;
     if (known || !r->own || !passage->text)
         return id;
     return data_import_passage(import, r->lines, id, passage->title, passage->text, GB_MAP_NONE,
@@ -135,9 +128,10 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
         return NULL;
     if (!id)
         id = made;
-    bool there = gb_map_get(r->import->query_map, id, strlen(id)) != GB_MAP_NONE;
-    bool same = true, named = e->query_id && e->query && (!there || is_own(r, "query", id));
-    if (named && !same_text(r, "query", id, e->query, &same, status))
+    uint32_t row = gb_map_get(r->import->query_map, id, strlen(id));
+    bool there = row != GB_MAP_NONE, same = true;
+    if (e->query_id && e->query && row >= r->given &&
+        !same_text(r, "query", id, e->query, &same, status))
         return NULL;
     if (!same) {
         /* Files that number their queries anew would have those of each other. */
@@ -212,28 +206,31 @@ static bool list_files(const char *folder, gb_import_names *list, gb_status *sta
 }
 
 /* All files of one split. */
-static bool read_split(gb_import *import, const char *folder, const gb_import_names *list,
-                       gb_named_split split, bool own, gb_status *status)
+static bool read_split(reading *r, const char *folder, const gb_import_names *list,
+                       gb_named_split split, gb_status *status)
 {
-    reading r = {.import = import, .split = split, .own = own};
-    bool ok = data_import_judge_open(import, gb_split_names[split], &r.judging, status);
+    r->split = split;
+    r->judging = (gb_import_judging){0};
+    bool ok = data_import_judge_open(r->import, gb_split_names[split], &r->judging, status);
     for (size_t i = 0; ok && i < list->count; i++) {
         if (data_import_named_split(list->names[i]) != split)
             continue;
         char *path = *folder ? gb_path_join(status, folder, list->names[i])
                              : gb_strdup(list->names[i], status);
-        ok = path && read_file(&r, path, status);
+        ok = path && read_file(r, path, status);
         free(path);
     }
-    if (ok && !r.judging.counts.judgements)
-        ok = gb_fail(status, GB_DATA, import->params->path, "training files name positive passages",
+    if (ok && !r->judging.counts.judgements)
+        ok = gb_fail(status, GB_DATA, r->import->params->path,
+                     "training files name positive passages",
                      "no query of split %s has a positive passage", gb_split_names[split]);
-    return data_import_judge_close(import, &r.judging, ok, status);
+    return data_import_judge_close(r->import, &r->judging, ok, status);
 }
 
 bool data_import_training(gb_import *import, const char *path, bool *found, gb_status *status)
 {
-    bool own = import->passages == 0, folder = gb_dir_exists(path), ok;
+    bool folder = gb_dir_exists(path), ok;
+    reading r = {.import = import, .own = import->passages == 0, .given = import->queries};
     gb_import_names list = {0};
     if (folder) {
         ok = list_files(path, &list, status);
@@ -243,7 +240,7 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
         list.count = ok;
     }
     *found = list.count > 0;
-    if (own) {
+    if (r.own) {
         import->kind = "training files";
         import->structure = "none: each passage is its own document";
     }
@@ -251,19 +248,19 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
         bool any = false;
         for (size_t i = 0; i < list.count; i++)
             any = any || (int)data_import_named_split(list.names[i]) == split;
-        ok = !any ||
-             read_split(import, folder ? path : "", &list, (gb_named_split)split, own, status);
+        ok = !any || read_split(&r, folder ? path : "", &list, (gb_named_split)split, status);
     }
     data_import_names_free(&list);
-    if (ok && import->other_texts) {
+    gb_map_destroy(r.own_ids);
+    if (ok && r.other_texts) {
         data_import_note(import,
                          "ids of passages that stand with another text than the first time, which "
                          "stays: %llu",
-                         (unsigned long long)import->other_texts);
+                         (unsigned long long)r.other_texts);
         gb_log(GB_LOG_WARN,
                "%s: ids of passages that stand with another text than the first time, which stays: "
                "%llu",
-               path, (unsigned long long)import->other_texts);
+               path, (unsigned long long)r.other_texts);
     }
-    return ok && (!own || !*found || data_import_corpus_done(import, path, status));
+    return ok && (!r.own || !*found || data_import_corpus_done(import, path, status));
 }

@@ -183,18 +183,11 @@ static gb_map *kept_ids(const slice *s, gb_status *status)
 
 /* The answers of kept queries. A query that has answers alone is judged by no passage, and left
  * out. */
-static bool write_answers(const slice *s, const char *folder, gb_status *status)
+static bool answer_lines(const slice *s, FILE *out, gb_status *status)
 {
-    char *from = gb_path_join(status, s->collection->path, ANSWERS), *line;
-    char *to = from ? gb_path_join(status, folder, ANSWERS) : NULL;
-    if (to && !gb_file_exists(from)) {
-        free(from);
-        free(to);
-        return true;
-    }
-    gb_lines *lines = to ? gb_lines_open(from, status) : NULL;
-    gb_out *out = lines ? gb_out_open(to, status) : NULL;
-    gb_map *kept = out ? kept_ids(s, status) : NULL;
+    char *path = gb_path_join(status, s->collection->path, ANSWERS), *line;
+    gb_lines *lines = path ? gb_lines_open(path, status) : NULL;
+    gb_map *kept = lines ? kept_ids(s, status) : NULL;
     unsigned long long left_out = 0;
     size_t length;
     int got = kept ? 1 : -1;
@@ -202,19 +195,15 @@ static bool write_answers(const slice *s, const char *folder, gb_status *status)
         if (gb_map_get(kept, line, strcspn(line, "\t")) == GB_MAP_NONE)
             left_out++;
         else
-            fprintf(gb_out_stream(out), "%s\n", line); /* the commit tells of a full disk */
+            fprintf(out, "%s\n", line); /* the commit tells of a full disk */
     }
     if (got == 0 && left_out)
         gb_log(GB_LOG_WARN, "%llu queries that have answers but no judged passage are left out",
                left_out);
     gb_map_destroy(kept);
     gb_lines_close(lines);
-    free(from);
-    free(to);
-    if (got == 0)
-        return gb_out_commit(out, status);
-    gb_out_abandon(out);
-    return false;
+    free(path);
+    return got == 0;
 }
 
 /* By this file a slice is told from a collection that somebody brought, which is never replaced. */
@@ -231,7 +220,8 @@ static bool mark_lines(const slice *s, FILE *out, gb_status *status)
 static bool write_all(const slice *s, const char *folder, gb_status *status)
 {
     char *qrels = gb_path_join(status, folder, "qrels");
-    bool ok = qrels && gb_make_dirs(qrels, status) &&
+    char *answers = gb_path_join(status, s->collection->path, ANSWERS);
+    bool ok = qrels && answers && gb_make_dirs(qrels, status) &&
               write_file(s, folder, MARK, mark_lines, status) &&
               write_file(s, folder, "corpus.jsonl", passage_lines, status) &&
               (s->collection->documents == s->collection->passages ||
@@ -239,7 +229,9 @@ static bool write_all(const slice *s, const char *folder, gb_status *status)
               write_file(s, folder, "queries.jsonl", query_lines, status);
     for (size_t i = 0; ok && i < s->count; i++)
         ok = write_judgements(s, folder, i, status);
-    ok = ok && write_answers(s, folder, status);
+    if (ok && gb_file_exists(answers))
+        ok = write_file(s, folder, ANSWERS, answer_lines, status);
+    free(answers);
     free(qrels);
     return ok;
 }
