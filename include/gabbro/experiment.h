@@ -110,6 +110,8 @@ bool gb_maker_leads(const gb_maker *maker);
 const char *gb_maker_name(const gb_maker *maker);
 /* The folder that is being filled, for any rank. */
 const char *gb_maker_folder(const gb_maker *maker);
+/* Notes what decides the artifact and is no option of its own, as a setting of its key. */
+bool gb_maker_note(gb_maker *maker, const char *name, const char *text, gb_status *status);
 /* Waits until all ranks have come here; alone at once. */
 bool gb_maker_wait(gb_maker *maker, gb_status *status);
 /* A path inside the folder; one inside its sub-folder "resume", which is made; and one there of

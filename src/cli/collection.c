@@ -39,11 +39,8 @@ static bool check_set(const settings *o, gb_status *status)
 static bool note_name(gb_maker *maker, const char *path, gb_status *status)
 {
     size_t length;
-    if (!path || gb_dir_exists(path))
-        return true;
-    return json_object_set_new(maker->settings, "file-name",
-                               json_string(gb_path_name(path, &length))) == 0 ||
-           gb_fail_memory(status, "noting settings");
+    return !path || gb_dir_exists(path) ||
+           gb_maker_note(maker, "file-name", gb_path_name(path, &length), status);
 }
 
 /* The world's sets have the world's version. */

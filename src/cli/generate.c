@@ -39,9 +39,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     maker->over = o->dry_run;
     if (o->dry_run)
         return gb_querygen_print_cost(o->generation, status);
-    return json_object_set_new(maker->settings, "prompt-name",
-                               json_string(gb_querygen_prompt_name(o->generation))) == 0 ||
-           gb_fail_memory(status, "noting settings");
+    return gb_maker_note(maker, "prompt-name", gb_querygen_prompt_name(o->generation), status);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

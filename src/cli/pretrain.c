@@ -26,9 +26,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return false;
     gb_pretraining_note(o->tables, training->objective);
     maker->kernels = gb_pretraining_objective(training) ? GB_USER_TRAIN : 0;
-    return json_object_set_new(maker->settings, "objective", json_string(training->objective)) ==
-               0 ||
-           gb_fail_memory(status, "noting settings");
+    return gb_maker_note(maker, "objective", training->objective, status);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

@@ -56,14 +56,19 @@ static bool add_input(json_t *inputs, const gb_option *option, gb_status *status
                      gb_fail_memory(status, "noting inputs"));
 }
 
+bool gb_maker_note(gb_maker *maker, const char *name, const char *text, gb_status *status)
+{
+    return json_object_set_new(maker->settings, name, json_string(text)) == 0 ||
+           gb_fail_memory(status, "noting settings");
+}
+
 /* A model whose vectors are scaled although no module of it does so: earlier programs did not. */
 static bool add_similarity(gb_maker *maker, const gb_option *option, gb_status *status)
 {
     if (!(maker->params->flags & GB_MAKES_ENCODING) || option->kind != GB_OPTION_TEXT ||
         !*(const char **)option->value || !gb_model_is_rescaled(*(const char **)option->value))
         return true;
-    return json_object_set_new(maker->settings, "similarity", json_string("cosine")) == 0 ||
-           gb_fail_memory(status, "noting settings");
+    return gb_maker_note(maker, "similarity", "cosine", status);
 }
 
 /* Notes the option's value, and whether it is the default. */
