@@ -52,10 +52,9 @@ def _split(path):
     return None
 
 
-def _splits_of_judgements(folder, split):
+def _splits_of(judgements, folder, split):
     """Path of each file of judgements -> its split."""
-    paths = [path for path in sorted(pathlib.Path(folder).rglob("*.parquet")) if {"query-id", "corpus-id"} <= _columns(path)]
-    said = {path: _split(path.relative_to(folder)) for path in paths}
+    said = {path: _split(path.relative_to(folder)) for path in judgements}
     if set(said.values()) <= {"train", None}:
         said = dict.fromkeys(said)
     return {path: name or split for path, name in said.items()}
@@ -80,13 +79,15 @@ def convert_folder(folder, to, split="test"):
     judgements whose path says none."""
     to = pathlib.Path(to)
     (to / "qrels").mkdir(parents=True, exist_ok=True)
-    counts, judging = {"passages": 0, "queries": 0}, _splits_of_judgements(folder, split)
+    columns = {path: _columns(path) for path in sorted(pathlib.Path(folder).rglob("*.parquet"))}
+    judging = _splits_of([path for path in columns if {"query-id", "corpus-id"} <= columns[path]], folder, split)
+    counts = {"passages": 0, "queries": 0}
     with contextlib.ExitStack() as files:
         def create(*name):
             return files.enter_context(open(to.joinpath(*name), "w", encoding="utf-8"))
 
         corpus, queries, qrels = create("corpus.jsonl"), create("queries.jsonl"), {}
-        for path in sorted(pathlib.Path(folder).rglob("*.parquet")):
+        for path in columns:
             if path in judging:
                 name = judging[path]
                 what = f"judgements of {name}"
@@ -96,7 +97,7 @@ def convert_folder(folder, to, split="test"):
                 for row in _rows(path):
                     qrels[name].write(f"{row['query-id']}\t{row['corpus-id']}\t{int(row.get('score', 1))}\n")
                     counts[what] += 1
-            elif "text" in _columns(path):
+            elif "text" in columns[path]:
                 asks = "quer" in str(path.relative_to(folder)).lower()
                 for row in _rows(path):
                     title = {} if asks or not row.get("title") else {"title": row["title"]}
