@@ -78,6 +78,17 @@ made() # COMMAND...: of $gabbro; prints the artifact's folder, or ends the shell
     "$gabbro" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
 }
 
+# Sets $python to one that has NumPy, or skips what needs it and ends the test.
+needs_numpy() # WHAT
+{
+    for python in python3 /usr/bin/python3; do # the second is the distribution's
+        ! "$python" -c 'import numpy' 2>/dev/null || return 0
+    done
+    skipped "$1: needs python3 with numpy"
+    checks_end
+    exit
+}
+
 # A command of $gabbro ends with this status and says why.
 refused() # STATUS WHAT TEXT COMMAND...
 {

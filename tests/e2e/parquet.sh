@@ -9,13 +9,7 @@ export GABBRO_LIBRARY PYTHONDONTWRITEBYTECODE
 enter_work parquet "$1"
 PYTHONPATH=$work/stub:$PYTHONPATH
 export PYTHONPATH
-python=python3
-python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3 # the distribution's
-if ! "$python" -c 'import numpy' 2>/dev/null; then
-    skipped "Parquet files: need python3 with numpy"
-    checks_end
-    exit
-fi
+needs_numpy "Parquet files"
 
 mkdir -p stub/pyarrow
 : >stub/pyarrow/__init__.py

@@ -8,13 +8,7 @@ GABBRO_LIBRARY=$(readlink -f "$2")
 PYTHONPATH=$tests/../../python PYTHONDONTWRITEBYTECODE=1
 export GABBRO_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 enter_work python "$1"
-python=python3
-python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3 # the distribution's
-if ! "$python" -c 'import numpy' 2>/dev/null; then
-    skipped "the Python package: needs python3 with numpy"
-    checks_end
-    exit
-fi
+needs_numpy "the Python package"
 
 small_beir 60 beir
 collection=$(made collection --from beir --keep-splits)
