@@ -123,25 +123,30 @@ function costa_encoder(task, ...)
   return encoder
 end
 
--- A system of another paper as that paper trained it, as far as it goes here: its published weights
--- where the scale names their folder (NAME_model, unless it is "train"), else from mlm. The set at hand
--- is then main.
-function other_system(name)
+-- A system of another paper as that paper trained it, as far as it goes here, for a set (main): its
+-- published weights where the scale names their folder (NAME_model, unless it is "train"), which are for
+-- main where they are for one set; else from mlm. The set at hand is then main.
+function other_system(name, set)
+  set = set or "main"
+  local general = name == "condenser" or name == "seed" or name == "costa" -- trained once, for all sets
   local published = setting(name .. "_model", "train")
-  if published ~= "train" then return initial_model(published) end
+  if published ~= "train" and (general or set == "main") then return initial_model(published) end
   local encoder
-  if name == "condenser" or name == "seed" or name == "costa" then
+  if general then
     use(general_set)
     encoder = pretrain(name, "none", here.mlm)
   elseif name == "cocondenser" then -- begins as a Condenser, which no row of coCondenser trained here does
     use(general_set)
     encoder = pretrain("condenser", "none", here.mlm)
-    use "main"
+    use(set)
     encoder = pretrain("cocondenser", "span", encoder)
-  elseif name == "cotmae" then -- 1,200,000 steps of 1,024 are half as many spans again as 50,000 of 16,384
-    encoder = pretrain_as({steps = steps_here "cotmae" * 3 // 2}, "cotmae", "span", here.mlm)
   else
-    encoder = pretrain(name == "retromae" and "enhanced" or name, "none", here.mlm)
+    use(set)
+    if name == "cotmae" then -- 1,200,000 steps of 1,024 are half as many spans again as 50,000 of 16,384
+      encoder = pretrain_as({steps = steps_here "cotmae" * 3 // 2}, "cotmae", "span", here.mlm)
+    else
+      encoder = pretrain(name == "retromae" and "enhanced" or name, "none", here.mlm)
+    end
   end
   use "main"
   return encoder
@@ -281,7 +286,7 @@ function deepct(encoder)
   local model = artifact(with_seed "deepct", "pretrain", "deepct", "--init", encoder, "--collection", here.set.collection,
     "--tokens", here.tokens, "--vocabulary", here.vocabulary, "--steps", settings.deepct_steps, "--batch",
     settings.deepct_batch_passages, "--learning-rate", settings.deepct_learning_rate, "--dropout", settings.dropout, "--warmup",
-    settings.warmup_ratio, "--seed", here.seed)
+    settings.warmup_ratio, "--train-queries", settings.finetune_train_queries, "--seed", here.seed)
   return artifact(with_seed "weigh words", "weigh-words", "--model", model, "--collection", here.set.collection, "--tokens",
     here.tokens, run.ranks)
 end
@@ -344,7 +349,7 @@ function adore(retriever, depth)
   local vectors = artifact(with_seed "vectors of the passages", "encode", "--model", retriever, "--collection",
     here.set.collection, "--tokens", here.tokens)
   return finetune_as({label = "finetune, passages fixed", depth = depth, options = {"--passage-vectors", vectors, "--loss",
-    "lambdarank"}}, retriever)
+    "lambdarank", "--rank-cut", depth}}, retriever)
 end
 
 -- NPRINC: two towers and negatives of four kinds, in the batch, random, of BM25 and of a first retriever; of

@@ -62,6 +62,10 @@ const char *gb_collection_query(const void *collection, uint32_t query, size_t *
  * file and line. */
 bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,
                          gb_status *status);
+/* Keeps, in place, what says that a passage is relevant, and of that the judgements of `most`
+ * queries, drawn by seed (0: of all). Whoever trains on as many queries by the same seed has the
+ * same ones. */
+bool gb_qrels_sample(gb_qrels *qrels, uint32_t most, uint64_t seed, gb_status *status);
 /* Appends a passage to out as the encoder sees it: "title text", or the text alone if there is no
  * title. */
 void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb_text *out);

@@ -28,11 +28,9 @@ typedef struct gb_training_set {
 } gb_training_set;
 /* Makes a training set from the judgements of a split and the first `depth` passages of each run.
  * The negatives of a query, its pool, are all passages of its runs that are not its positives, in
- * the order in which they were met. `most` > 0 keeps a seeded subset of that many queries. Runs are
- * matched by query row. */
+ * the order in which they were met. Runs are matched by query row. */
 bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,
-                          size_t run_count, uint32_t depth, uint32_t max_queries, uint64_t seed,
-                          gb_status *status);
+                          size_t run_count, uint32_t depth, gb_status *status);
 void gb_training_set_free(gb_training_set *set);
 /* Hashes of the texts as a model reads them, of their tokens: texts are equal if their hashes are
  * (64 bits: of ten million texts two different ones share a hash with a chance of 3 in a million).

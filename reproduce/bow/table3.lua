@@ -18,14 +18,17 @@ for seed in seeds() do
     end
   end
   for system in each("seed", "condenser", "cocondenser", "simlm", "enhanced", "bow") do
-    local context = system == "cocondenser" and "span" or "none"
+    local function encoder_for(set)
+      if system ~= "enhanced" and system ~= "bow" then return other_system(system, set) end
+      use(set)
+      return pretrain_scheme(system, mlm)
+    end
+    local encoder = encoder_for "main"
     use "main"
     bm25_negatives()
-    local encoder = pretrain_scheme(system, mlm, context)
     local _, second = retrievers(encoder)
     row(system, second, encoder)
-    use "wikipedia"
-    encoder = pretrain_scheme(system, mlm, context)
+    encoder = encoder_for "wikipedia"
     for questions in each("nq", "triviaqa") do
       use(questions)
       bm25_negatives()

@@ -214,3 +214,39 @@ bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_
     }
     return ok;
 }
+
+/* Drop what says that a passage is not relevant; returns how many queries are left. */
+static uint32_t keep_relevant(gb_qrels *qrels)
+{
+    size_t kept = 0;
+    uint32_t queries = 0;
+    for (size_t i = 0; i < qrels->count; i++) {
+        if (qrels->rows[i].grade <= 0)
+            continue;
+        queries += !kept || qrels->rows[i].query != qrels->rows[kept - 1].query;
+        qrels->rows[kept++] = qrels->rows[i];
+    }
+    qrels->count = kept;
+    return queries;
+}
+
+bool gb_qrels_sample(gb_qrels *qrels, uint32_t most, uint64_t seed, gb_status *status)
+{
+    uint32_t queries = keep_relevant(qrels);
+    if (!most || most >= queries)
+        return true;
+    gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
+    bool *chosen = gb_rng_choose(&rng, queries, most, status);
+    if (!chosen)
+        return false;
+    size_t kept = 0;
+    for (uint32_t i = 0, q = 0, last = qrels->rows[0].query; i < qrels->count; i++) {
+        q += qrels->rows[i].query != last;
+        last = qrels->rows[i].query;
+        if (chosen[q])
+            qrels->rows[kept++] = qrels->rows[i];
+    }
+    qrels->count = kept;
+    free(chosen);
+    return true;
+}

@@ -57,28 +57,8 @@ static bool add_query(gb_training_set *set, const gb_qrels *qrels, size_t first,
     return true;
 }
 
-/* Keep `most` queries, drawn by seed, in their old order. */
-static bool sample_queries(gb_training_set *set, uint32_t max_queries, uint64_t seed,
-                           gb_status *status)
-{
-    if (!max_queries || max_queries >= set->count)
-        return true;
-    gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
-    bool *keep = gb_rng_choose(&rng, set->count, max_queries, status);
-    if (!keep)
-        return false;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < set->count; i++)
-        if (keep[i])
-            set->queries[kept++] = set->queries[i];
-    set->count = kept;
-    free(keep);
-    return true;
-}
-
 bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,
-                          size_t run_count, uint32_t depth, uint32_t max_queries, uint64_t seed,
-                          gb_status *status)
+                          size_t run_count, uint32_t depth, gb_status *status)
 {
     *set = (gb_training_set){0};
     set->queries = gb_alloc(qrels->count, sizeof *set->queries, status);
@@ -88,7 +68,6 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
             end++;
         ok = add_query(set, qrels, first, end, runs, run_count, depth, status);
     }
-    ok = ok && sample_queries(set, max_queries, seed, status);
     if (ok && !set->count)
         ok = gb_fail(status, GB_DATA, NULL,
                      "judge at least one passage of a training query relevant",

@@ -7,8 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its settings. */
+typedef struct deepct_settings {
+    uint32_t queries; /* of the training split; 0: all */
+} deepct_settings;
+
+static const deepct_settings defaults = {0};
+static const gb_option options[] = {
+    {"train-queries", GB_OPTION_U32, GB_FIELD(deepct_settings, queries), 0, NULL,
+     "training queries to learn from, chosen by --seed as in finetune; 0: all"},
+    {0}};
+
 typedef struct deepct {
     gb_pretrain_params params; /* settings */
+    deepct_settings own;       /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     uint32_t weight, bias;     /* of the weights: [1, H], [1, 1] */
@@ -208,16 +220,13 @@ static int by_passage(const void *a_, const void *b_)
 static bool find_passages(deepct *d, gb_status *status)
 {
     const gb_collection *c = d->data.collection;
-    size_t kept = 0;
     if (!gb_collection_has_split(c, "train"))
         return gb_fail(status, GB_DATA, c->path, "weights of words are learned from its queries",
                        "the collection has no split \"train\"");
-    if (!gb_collection_qrels(c, "train", &d->qrels, status))
+    if (!gb_collection_qrels(c, "train", &d->qrels, status) ||
+        !gb_qrels_sample(&d->qrels, d->own.queries, d->params.seed, status))
         return false;
-    for (size_t i = 0; i < d->qrels.count; i++)
-        if (d->qrels.rows[i].grade > 0)
-            d->qrels.rows[kept++] = d->qrels.rows[i];
-    d->qrels.count = kept;
+    size_t kept = d->qrels.count;
     if (!kept)
         return gb_fail(status, GB_DATA, c->path, "judge a passage of a training query relevant",
                        "no training query has a relevant passage");
@@ -257,6 +266,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!d)
         return NULL;
     d->params = *params;
+    d->own = *(const deepct_settings *)params->own;
     d->data = *data;
     d->bert = bert;
     d->starts = gb_alloc((size_t)params->max_length + 1, sizeof *d->starts, status);
@@ -275,15 +285,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return d;
 }
 
-static const char no_settings = 0;
-static const gb_option options[] = {{0}};
-
 const gb_objective objective_deepct = {
     .name = "deepct",
     .help = "weights of words, the share of a passage's training queries that have them (DeepCT)",
     .options = options,
-    .defaults = &no_settings,
-    .own_bytes = sizeof no_settings,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
     .needs = GB_NEEDS_JUDGEMENTS,
     .create = create,
     .destroy = destroy};

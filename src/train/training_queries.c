@@ -102,12 +102,11 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     gb_qrels qrels = {0};
     gb_run_names names = {0};
     bool ok = runs && gb_run_names_of(params->collection, &names, status) &&
-              read_judgements(params, &names, &qrels, status);
+              read_judgements(params, &names, &qrels, status) &&
+              gb_qrels_sample(&qrels, params->queries, params->seed, status);
     for (size_t i = 0; ok && i < count; i++)
         ok = train_read_run(params->negatives->items[i], &names, &runs[i], status);
-    ok = ok &&
-         gb_training_set_make(set, &qrels, runs, count, params->depth, params->queries,
-                              params->seed, status) &&
+    ok = ok && gb_training_set_make(set, &qrels, runs, count, params->depth, status) &&
          filter_set(params, runs, &names, set, texts, filtered, status);
     for (size_t i = 0; runs && i < count; i++)
         gb_run_free(&runs[i]);

@@ -87,6 +87,10 @@ expect "which rank otherwise" [ "$(cmp -s evaluated found || echo other)" = othe
 deepct=$(made pretrain deepct --init "$encoder" $data --vocabulary "$vocabulary" --steps 60 --batch 8 --learning-rate .01)
 expect "weights of words learn" [ "$(awk 'NR == 2 { first = $2 } END { print ($2 < first / 2) }' "$deepct/losses.tsv")" = 1 ]
 # shellcheck disable=SC2086
+fewer=$(made pretrain deepct --init "$encoder" $data --vocabulary "$vocabulary" --steps 60 --batch 8 --learning-rate .01 \
+    --train-queries 5)
+expect "others are learned from fewer queries" [ "$(cmp -s "$deepct/losses.tsv" "$fewer/losses.tsv" || echo other)" = other ]
+# shellcheck disable=SC2086
 words=$(made weigh-words --model "$deepct" $data)
 expect "every passage is weighed" [ "$(grep -c '^{"id":"d[0-9]*","contents":"","vector":{' "$words/vectors.jsonl")" = 120 ]
 # What a killed command wrote is gone on with, behind its last whole line: the first one says so.

@@ -146,6 +146,7 @@ static const gb_option own_settings[] = {
     FIELD("queue", GB_OPTION_U32, queue),
     FIELD("momentum", GB_OPTION_RATIO, momentum),
     FIELD("mean-pooling", GB_OPTION_FLAG, mean_pooling),
+    FIELD("train-queries", GB_OPTION_U32, train_queries),
     {0}};
 #undef FIELD
 

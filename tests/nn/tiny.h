@@ -52,6 +52,7 @@ typedef struct tiny_params {
     uint32_t queue;
     double momentum;
     bool mean_pooling;
+    uint32_t train_queries;
 } tiny_params;
 /* Settings that all objectives accept. */
 tiny_params tiny_settings(void);

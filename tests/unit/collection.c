@@ -80,6 +80,32 @@ Test(collection, judgements_become_sorted_rows)
     scratch_leave(&s);
 }
 
+/* What is not relevant goes, then queries: as many by the same seed are the same ones. */
+Test(collection, judgements_of_some_queries)
+{
+    enum { QUERIES = 40, MOST = 15 };
+    gb_qrel rows[2][2 * QUERIES];
+    gb_qrels drawn[2];
+    for (uint32_t copy = 0; copy < 2; copy++) {
+        for (uint32_t i = 0; i < 2 * QUERIES; i++) /* the first query has nothing relevant */
+            rows[copy][i] = (gb_qrel){i / 2, i, i < 2 ? 0 : i % 2 + 1};
+        drawn[copy] = (gb_qrels){rows[copy], 2 * QUERIES};
+        cr_assert(gb_qrels_sample(&drawn[copy], MOST, 7, NULL));
+        cr_assert_eq(drawn[copy].count, 2 * MOST);
+    }
+    cr_expect_arr_eq(rows[0], rows[1], 2 * MOST * sizeof rows[0][0]);
+    for (uint32_t i = 0; i < 2 * MOST; i += 2) {
+        const gb_qrel *first = &rows[0][i];
+        cr_expect(first->query > 0 && (!i || first->query > first[-1].query));
+        cr_expect(first->passage == 2 * first->query && first[1].passage == first->passage + 1,
+                  "with all of its judgements");
+    }
+    cr_assert(gb_qrels_sample(&drawn[0], MOST - 1, 8, NULL));
+    cr_assert_eq(drawn[0].count, 2 * (MOST - 1));
+    cr_assert(gb_qrels_sample(&drawn[0], 0, 8, NULL));
+    cr_expect_eq(drawn[0].count, 2 * (MOST - 1), "none are drawn of all");
+}
+
 Test(collection, gzip_gives_the_same_collection)
 {
     scratch s = scratch_enter();

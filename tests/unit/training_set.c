@@ -21,7 +21,7 @@ static gb_training_set make(const uint32_t *ranked, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         hits[i] = (gb_hit){ranked[i], -(double)i};
     cr_assert(gb_run_add(&run, 0, hits, count, &status));
-    cr_assert(gb_training_set_make(&set, &qrels, &run, 1, MOST, 0, 42, &status), "%s", status.what);
+    cr_assert(gb_training_set_make(&set, &qrels, &run, 1, MOST, &status), "%s", status.what);
     gb_run_free(&run);
     return set;
 }
@@ -93,7 +93,7 @@ static filtered_set make_two(void)
     const gb_hit first[] = {{0, 9}, {4, 8}, {2, 7}, {3, 6}, {5, 5}}, second[] = {{1, 3}, {0, 2}};
     cr_assert(gb_run_add(&f.run, 0, first, 5, &status) &&
               gb_run_add(&f.run, 1, second, 2, &status));
-    cr_assert(gb_training_set_make(&f.set, &qrels, &f.run, 1, MOST, 0, 42, &status));
+    cr_assert(gb_training_set_make(&f.set, &qrels, &f.run, 1, MOST, &status));
     return f;
 }
 
