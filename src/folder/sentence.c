@@ -358,29 +358,18 @@ bool folder_read_length(const char *dir, const char *name, const char *member, u
     return ok;
 }
 
-/* The longest input: max_seq_length, never above what the position embeddings hold; where it is not
- * stated, what the tokenizer allows, as in sentence-transformers. */
+/* The longest input: max_seq_length, where it is not stated what the tokenizer allows, as in
+ * sentence-transformers; never above what the position embeddings hold. */
 static bool read_length(const source *from, gb_sentence_settings *settings, gb_status *status)
 {
-    uint32_t length = settings->max_length;
-    bool stated = false;
-    char *path = gb_path_join(status, from->body, TRANSFORMER_SETTINGS);
-    bool ok = path != NULL;
-    if (ok && gb_file_exists(path)) {
-        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
-        ok = json && gb_json_get_u32(json, "max_seq_length", path, &length, status);
-        stated = json_is_number(json_object_get(json, "max_seq_length"));
-        if (ok && (length < 1 || length > settings->max_length))
-            ok = gb_fail(status, GB_DATA, path, "correct the file",
-                         "\"max_seq_length\" is %u; it must lie in [1, %u]", length,
-                         settings->max_length);
-        json_decref(json);
-    }
-    free(path);
-    settings->max_length = length;
-    return ok &&
-           (stated || folder_read_length(from->body, "tokenizer_config.json", "model_max_length", 1,
-                                         &settings->max_length, status));
+    uint32_t length = UINT32_MAX;
+    bool ok = folder_read_length(from->body, TRANSFORMER_SETTINGS, "max_seq_length", 1, &length,
+                                 status) &&
+              (length < UINT32_MAX || folder_read_length(from->body, "tokenizer_config.json",
+                                                         "model_max_length", 1, &length, status));
+    if (length < settings->max_length)
+        settings->max_length = length;
+    return ok;
 }
 
 gb_pooling gb_pooling_named(const char *word)
