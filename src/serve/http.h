@@ -106,7 +106,7 @@ typedef struct serve_queue serve_queue;
 serve_queue *serve_queue_create(const serve_site *site, void (*done)(serve_job *job),
                                 gb_status *status);
 /* Adds a job, after `begin` was called with it. False where the queue is full or ends; then nothing
- * was called. */
+ * was called, and the job has its answer. */
 bool serve_queue_add(serve_queue *queue, serve_job *job, void (*begin)(serve_job *job));
 bool serve_queue_healthy(serve_queue *queue); /* the last computation went well */
 /* Answers what waits, for some seconds, and ends the thread; the queue takes nothing more. NULL ok.

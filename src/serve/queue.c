@@ -263,7 +263,7 @@ serve_queue *serve_queue_create(const serve_site *site, void (*done)(serve_job *
 bool serve_queue_add(serve_queue *q, serve_job *job, void (*begin)(serve_job *job))
 {
     pthread_mutex_lock(&q->lock);
-    bool room = !q->end_s && q->count < q->site->how->queue;
+    bool ends = q->end_s > 0, room = !ends && q->count < q->site->how->queue;
     if (room) {
         begin(job);
         job->next = NULL;
@@ -276,6 +276,10 @@ bool serve_queue_add(serve_queue *q, serve_job *job, void (*begin)(serve_job *jo
         pthread_cond_signal(&q->changed);
     }
     pthread_mutex_unlock(&q->lock);
+    if (ends)
+        ends_first(job);
+    else if (!room)
+        serve_fail(job, SERVE_OVERLOADED, "Model is overloaded");
     return room;
 }
 

@@ -200,10 +200,7 @@ static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *conn
     count_unsent(s, 1);
     job->since_s = gb_now_s();
     note(s, r->from, true);
-    if (serve_queue_add(s->queue, job, suspend))
-        return MHD_YES;
-    serve_fail(job, SERVE_OVERLOADED, "Model is overloaded");
-    return respond(s, r, connection);
+    return serve_queue_add(s->queue, job, suspend) ? MHD_YES : respond(s, r, connection);
 }
 
 static request *begin(server *s, struct MHD_Connection *connection, const char *path,

@@ -99,8 +99,8 @@ static serve_queue *queue_of(const serve_site *site)
     return q;
 }
 
-/* Adds a job whose texts, and queries if it has pairs, are "". */
-static serve_job *add(serve_queue *q, uint32_t texts, bool pairs)
+/* A job whose texts, and queries if it has pairs, are "". */
+static serve_job *job_of(uint32_t texts, bool pairs)
 {
     serve_job *job = calloc(1, sizeof *job);
     cr_assert(job);
@@ -112,6 +112,12 @@ static serve_job *add(serve_queue *q, uint32_t texts, bool pairs)
         if (pairs)
             job->queries[i] = "";
     }
+    return job;
+}
+
+static serve_job *add(serve_queue *q, uint32_t texts, bool pairs)
+{
+    serve_job *job = job_of(texts, pairs);
     cr_assert(serve_queue_add(q, job, on_begin));
     return job;
 }
@@ -190,4 +196,29 @@ Test(serve_queue, what_takes_longer_is_late)
     end_by_signal(&vectors_site, 503, 503);
     cr_expect_eq(computed, 1, "the second is not begun");
     cr_expect_lt(gb_now_s() - begun_s, 4 * LEAVE_S);
+}
+
+/* A client learns whether it is worth coming back. */
+Test(serve_queue, what_is_not_taken_says_why)
+{
+    serve_queue *q = queue_of(&scores_site);
+    lasts = true;
+    serve_job *jobs[9]; /* the first is computed, and eight wait */
+    for (uint32_t i = 0; i < 9; i++) {
+        jobs[i] = add(q, MANY, true);
+        while (!computed)
+            wait_a_little();
+    }
+    serve_job *full = job_of(1, true), *late = job_of(1, true);
+    cr_expect_not(serve_queue_add(q, full, on_begin));
+    cr_expect_eq(full->status, 429);
+    lasts = false;
+    serve_queue_end(q);
+    cr_expect_not(serve_queue_add(q, late, on_begin));
+    cr_expect_eq(late->status, 503);
+    for (uint32_t i = 0; i < 9; i++)
+        serve_job_free(jobs[i]);
+    serve_job_free(full);
+    serve_job_free(late);
+    serve_queue_destroy(q);
 }
