@@ -91,12 +91,24 @@ static bool good_value(const char *value)
     return *value != '\0';
 }
 
+/* paper_PAPER_NAME for any paper, also one that comes with no scale; words may stand before NAME.
+ */
+static bool is_of_paper(const repro_settings *known, const char *name)
+{
+    static const char prefix[] = "paper_";
+    const char *at = strncmp(name, prefix, strlen(prefix)) ? NULL : name + strlen(prefix);
+    while (at && (at = strchr(at, '_')) != NULL)
+        if (find(known, ++at))
+            return true;
+    return false;
+}
+
 static bool check_known(const repro_settings *known, const char *name, const char *where,
                         gb_status *status)
 {
     char hint[160] = "";
     gb_nearest nearest = {.word = name};
-    if (!known || find(known, name))
+    if (!known || find(known, name) || is_of_paper(known, name))
         return true;
     for (size_t i = 0; i < known->count; i++)
         gb_nearest_compare(&nearest, known->items[i].name);

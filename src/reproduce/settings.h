@@ -25,8 +25,9 @@ bool repro_settings_copy(const repro_settings *from, repro_settings *to, gb_stat
 /* Reads lines `NAME = VALUE`, with comments from a # on. A value is one or more words of characters
  * that a shell takes as they are, because recipes print them as parts of commands. Fails with
  * GB_DATA and file:line for any other line and for a name that is given twice.
- * known: the names that there are; another one is refused, naming the nearest. NULL: all names are
- * taken, as from a scale. Values of a file with `known` count as chosen. */
+ * known: the names that there are; another one is refused, naming the nearest, unless it is
+ * paper_PAPER_NAME of a known NAME. NULL: all names are taken, as from a scale. Values of a file
+ * with `known` count as chosen. */
 bool repro_settings_read(repro_settings *settings, const char *path, const repro_settings *known,
                          gb_status *status);
 /* Changes one by `NAME=VALUE`, as --set does: GB_USAGE where the name or the value is wrong. */

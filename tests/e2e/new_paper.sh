@@ -12,6 +12,9 @@ expect "a skeleton is written" reproduce new cocondenser >said
 expect "it is a paper with a table" [ "$(reproduce list --paper cocondenser | grep -c '^cocondenser/table1')" = 1 ]
 reproduce cocondenser/table1 --paper cocondenser --dry-run >plan
 expect "whose recipe runs as it is" [ "$(grep -c '^gabbro evaluate' plan) $(grep -c '^# recipe ' plan)" = '2 1' ]
+echo 'paper_cocondenser_mlm_steps = 7' >own
+reproduce cocondenser/table1 --paper cocondenser --settings own --dry-run >plan
+expect "a setting can be this paper's" grep -q '^gabbro pretrain mlm .*--steps 7 ' plan
 reproduce new cocondenser >said 2>&1
 expect "it is not written over" [ "$? $(grep -c 'something already' said)" = '2 1' ]
 reproduce new Co/Condenser >said 2>&1

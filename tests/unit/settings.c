@@ -80,6 +80,10 @@ Test(settings, later_ones_come_over_earlier_ones)
     cr_expect_not(repro_settings_choose(&settings, "rat=3", &known, &status));
     cr_expect_eq(status.code, GB_USAGE);
     cr_expect(strstr(status.hint, "rate"), "%s", status.hint);
+    cr_expect(repro_settings_choose(&settings, "paper_mine_rate=4", &known, &status));
+    cr_expect(repro_settings_choose(&settings, "paper_mine_cotmae_rate=5", &known, &status));
+    cr_expect_not(repro_settings_choose(&settings, "paper_mine_rat=4", &known, &status));
+    cr_expect_not(repro_settings_choose(&settings, "paper_rate=4", &known, &status), "whose?");
     cr_expect_not(repro_settings_choose(&settings, "rate", &known, &status), "no value");
     cr_expect_not(repro_settings_choose(&settings, "rate=a'b", &known, &status));
     repro_settings_free(&settings);
