@@ -83,6 +83,8 @@ expect "of 5 queries" [ "$(fact queries "$some")" = 5 ]
 expect "among their passages and 12 others" [ "$(fact passages "$some")" = 17 ]
 held=$(made $training --dev train --dev-queries 16)
 expect "queries are held out: $(fact train_queries "$held")" [ "$(fact train_queries "$held")" = 32 ]
+held=$(made $training --dev train)
+expect "a tenth of them if nobody says how many: $(fact queries "$held")" [ "$(fact queries "$held")" = 5 ]
 ended=$(made $training --dev dev --dev-every 2 --patience 2 --learning-rate 0)
 expect "it ends after two that are no better" [ "$(fact steps "$ended")" = 6 ]
 expect "and keeps the first" [ "$(fact best_step "$ended")" = 2 ]
@@ -138,7 +140,6 @@ refused() # CODE TEXT COMMAND...
     expect "refused with $code: $text" [ "$got:$(grep -c -- "$text" err)" = "$code:1" ]
 }
 refused 2 "no split \"nowhere\"" $training --dev nowhere
-refused 2 "held out" $training --dev train
 refused 2 "belong to a --dev" $training --patience 3
 refused 2 "unknown measure" $training --dev dev --dev-measure what
 refused 2 "dev-run" finetune-cross $data --init "$encoder" --negatives "$bm25" --dev dev
