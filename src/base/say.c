@@ -104,8 +104,9 @@ void gb_say_line(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
+    const gb_say_member members[] = {{"level", "info", 0}, {"text", line, 0}};
     if (say_form == GB_SAY_JSON)
-        gb_say_event("message", &(gb_say_member){"text", line, 0}, 1);
+        gb_say_event("message", members, 2);
     else
         fprintf(stderr, "%s\n", line);
 }

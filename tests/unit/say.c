@@ -74,6 +74,7 @@ Test(say, texts)
     cr_expect_str_eq(text_of(lines, 1, "level"), "warning");
     cr_expect_str_eq(text_of(lines, 1, "text"), "a message");
     cr_expect_str_eq(text_of(lines, 2, "text"), "1 of 2");
+    cr_expect_str_eq(text_of(lines, 2, "level"), "info");
     json_decref(lines);
     scratch_leave(&here);
 }
