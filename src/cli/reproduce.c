@@ -105,8 +105,8 @@ static const gb_option from[] = {
     {"init", GB_OPTION_TEXT, PLACE(init), 0, "DIR",
      "start from this BERT: a folder as Hugging Face's tools write it, or a model in their cache"},
     {"generator", GB_OPTION_TEXT, PLACE(generator), 0, "G",
-     "let G write the generated queries (qac, llm): the folder of a T5 or LLaMA, or trained: one "
-     "that is trained here on the training queries"},
+     "let G write the generated queries: trained: T5s that are trained here on the training "
+     "queries; or, but in tables that compare generators (llm), the folder of a T5 or LLaMA"},
     {"paper", GB_OPTION_TEXT, PLACE(paper), 0, "DIR",
      "the paper is in this folder, which reproduce new made"},
     {"runs", GB_OPTION_TEXT, PLACE(runs), 0, "DIR",

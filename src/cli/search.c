@@ -115,11 +115,11 @@ const gb_command gb_cli_search = {
     .summary = "rank passages by vectors, shard by shard",
     .description =
         "Rank passages by exact inner products of vectors, from folders with vectors.npy and "
-        "ids.txt: those of gabbro encode (all shards, in any order) or anyone else's (float32 or "
-        "float16). Where these have a starts.npy, vectors are of tokens, and the score of a "
-        "passage is the sum over the query's tokens of the best inner product with a token of the "
-        "passage (late interaction). Of equal scores the earlier passage is first. Vectors are "
-        "read from the disk as "
-        "they are needed; a killed search goes on behind the last piece. Prints the artifact's "
-        "folder; the run is its run.trec.",
+        "ids.txt: those of gabbro encode (all shards, in any order) or anyone else's (float32, "
+        "float16, int8 with scales.npy, or a flat faiss index with its docid). Where these have a "
+        "starts.npy, vectors are of tokens, and the score of a passage is the sum over the query's "
+        "tokens of the best inner product with a token of the passage (late interaction). Of equal "
+        "scores the earlier passage is first. Vectors are read from the disk as they are needed; a "
+        "killed search goes on behind the last piece. Prints the artifact's folder; the run is its "
+        "run.trec.",
     .run = run};

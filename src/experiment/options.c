@@ -51,7 +51,7 @@ void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLE
         if (count < MAKER_TABLES - 6)
             tables[count++] = *more;
     if (params->flags & GB_MAKES_ENCODING)
-        tables[count++] = (gb_option_table){NULL, of_encoders, maker};
+        tables[count++] = (gb_option_table){"Vectors of texts", of_encoders, maker};
     tables[count++] = (gb_option_table){"Store and device", of_all, maker};
     if (params->cost)
         tables[count++] = (gb_option_table){NULL, of_costs, maker};
