@@ -72,7 +72,7 @@ typedef struct gabbro_model gabbro_model;
 typedef struct gabbro_model_params {
     size_t size;         /* of this structure */
     const char *device;  /* index, part of a name, UUID, or "cpu"; NULL: the best */
-    const char *pooling; /* "cls" or "mean"; NULL: as the model's folder says */
+    const char *pooling; /* "cls", "mean" or "last"; NULL: as the model's folder says */
     uint32_t dims;       /* first numbers of a vector that are kept, as Matryoshka models allow, of
                             length 1 again where all were; 0: all */
     bool compare;        /* vectors are for an index: of length 1 if the folder says that they are
