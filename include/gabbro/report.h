@@ -161,7 +161,7 @@ typedef struct gb_judgement {
     size_t seeds;         /* differences of each comparison */
     size_t comparisons;   /* comparisons of the claim */
     size_t needed;        /* number of them that must hold */
-    size_t shown;         /* the comparison that decides: the needed-th greatest by its mean */
+    size_t shown;         /* the comparison whose end decides; undecided: the needed-th greatest */
     double margin;        /* amount by which that one may fall short; 0: it must be above */
     double mean;          /* its mean difference; NAN without any */
     double sd;            /* standard deviation of its differences (n - 1); NAN for one seed */
@@ -172,13 +172,15 @@ typedef struct gb_judgement {
     size_t queries;       /* queries of that test */
 } gb_judgement;
 /* Judges the statement "at least `needed` of the comparisons have a mean above zero" from
- * differences [c * stride + seed] of n seeds, to which margins have been added. `low` is the
- * needed-th greatest lower end of the comparisons' t-intervals, `high` the needed-th greatest upper
- * end; the claim is supported if low > 0 and contradicted if high < 0. Each of the two is wrong in
- * at most 2.5% of cases, by Bonferroni over the comparisons of which one must err: a lower end lies
+ * differences [c * stride + seed] of n seeds, to which margins have been added. The claim is
+ * supported if the needed-th greatest lower end of the comparisons' t-intervals is above zero, and
+ * contradicted if the needed-th greatest upper end is below zero. Each of the two is wrong in at
+ * most 2.5% of cases, by Bonferroni over the comparisons of which one must err: a lower end lies
  * above its mean with probability .025 / (comparisons - needed + 1), an upper end below with
  * probability .025 / needed. If all must hold, the lower ends are those of plain 95% intervals (an
- * intersection-union test). */
+ * intersection-union test). `shown` is the comparison whose end decides, with its mean and both its
+ * ends as `low` and `high`. Of an undecided claim it is the one with the needed-th greatest mean,
+ * and `low` and `high` are the needed-th greatest ends of all. */
 bool gb_judge(const double *differences, size_t stride, size_t n, size_t comparisons, size_t needed,
               gb_judgement *judgement, gb_status *status);
 /* Sets more_seeds: so many more seeds are needed for a t-test to find differences like these with

@@ -22,14 +22,14 @@ static double greatest(double *values, size_t count, size_t which)
     return values[which - 1];
 }
 
-/* The comparison with the needed-th greatest mean. */
-static size_t deciding(const gb_summary *all, size_t count, size_t needed)
+/* The comparison with the which-th greatest value, from 1. */
+static size_t place_of(const double *values, size_t count, size_t which)
 {
     for (size_t i = 0; i < count; i++) {
         size_t before = 0;
         for (size_t k = 0; k < count; k++)
-            before += all[k].mean > all[i].mean || (all[k].mean == all[i].mean && k < i);
-        if (before + 1 == needed)
+            before += values[k] > values[i] || (values[k] == values[i] && k < i);
+        if (before + 1 == which)
             return i;
     }
     return 0;
@@ -46,17 +46,26 @@ static double contradiction_error(const gb_judgement *j)
     return ERROR_RATE / (double)j->needed;
 }
 
-static void ends(const gb_summary *all, double *place, gb_judgement *j)
+/* The verdict, and what is shown of it. The comparison that decides is the one whose end does,
+ * which need not be the one of that place by its mean. means, lows, highs: [comparisons]; NAN ends
+ * of one seed decide nothing. */
+static void decide(const double *means, const double *lows, const double *highs, gb_judgement *j)
 {
-    double df = (double)j->seeds - 1, root = sqrt((double)j->seeds);
-    double below = gb_t_quantile(1 - support_error(j) / 2, df) / root;
-    double above = gb_t_quantile(1 - contradiction_error(j) / 2, df) / root;
-    for (size_t i = 0; i < j->comparisons; i++)
-        place[i] = all[i].mean - below * all[i].sd;
-    j->low = greatest(place, j->comparisons, j->needed);
-    for (size_t i = 0; i < j->comparisons; i++)
-        place[i] = all[i].mean + above * all[i].sd;
-    j->high = greatest(place, j->comparisons, j->needed);
+    size_t low = place_of(lows, j->comparisons, j->needed);
+    size_t high = place_of(highs, j->comparisons, j->needed);
+    j->shown = place_of(means, j->comparisons, j->needed);
+    j->low = lows[low];
+    j->high = highs[high];
+    if (j->seeds >= GB_MIN_SEEDS && j->low > 0)
+        j->verdict = GB_SUPPORTED;
+    else if (j->seeds >= GB_MIN_SEEDS && j->high < 0)
+        j->verdict = GB_CONTRADICTED;
+    if (j->verdict != GB_UNDECIDED) {
+        j->shown = j->verdict == GB_SUPPORTED ? low : high;
+        j->low = lows[j->shown];
+        j->high = highs[j->shown];
+    }
+    j->mean = means[j->shown];
 }
 
 /* Mean and deviation of each comparison; free. */
@@ -89,20 +98,23 @@ bool gb_judge(const double *differences, size_t stride, size_t n, size_t compari
     if (n == 0 || comparisons == 0)
         return true;
     gb_summary *all = summaries(differences, stride, n, comparisons, status);
-    double *place = all ? gb_alloc(comparisons, sizeof *place, status) : NULL;
-    if (place) {
-        judgement->shown = deciding(all, comparisons, needed);
-        judgement->mean = all[judgement->shown].mean;
+    double *means = all ? gb_alloc(3 * comparisons, sizeof *means, status) : NULL;
+    if (means) {
+        double *lows = means + comparisons, *highs = lows + comparisons;
+        double root = sqrt((double)n), df = (double)n - 1;
+        double below = n > 1 ? gb_t_quantile(1 - support_error(judgement) / 2, df) / root : NAN;
+        double above =
+            n > 1 ? gb_t_quantile(1 - contradiction_error(judgement) / 2, df) / root : NAN;
+        for (size_t i = 0; i < comparisons; i++) {
+            means[i] = all[i].mean;
+            lows[i] = all[i].mean - below * all[i].sd;
+            highs[i] = all[i].mean + above * all[i].sd;
+        }
+        decide(means, lows, highs, judgement);
         judgement->sd = all[judgement->shown].sd;
-        if (n > 1)
-            ends(all, place, judgement);
-        if (n >= GB_MIN_SEEDS && judgement->low > 0)
-            judgement->verdict = GB_SUPPORTED;
-        else if (n >= GB_MIN_SEEDS && judgement->high < 0)
-            judgement->verdict = GB_CONTRADICTED;
     }
-    bool ok = place != NULL;
-    free(place);
+    bool ok = means != NULL;
+    free(means);
     free(all);
     return ok;
 }

@@ -141,8 +141,8 @@ void report_verdict_text(const gb_judgement *judgement, gb_text *out);
 void report_difference_text(gb_text *out, const char *before, double difference, int decimals,
                             const char *behind);
 bool report_claim_has_left(const gb_claim *claim, size_t row);
-/* Which of a claim's differences its judgement shows, " (least of 5: ICT)"; nothing of one alone.
- */
+/* Which of a claim's differences its judgement shows, " (least of 5: ICT)", " (the deciding one of
+ * 5: ICT)"; nothing of one alone. */
 void report_comparison_text(const gb_judgement *judgement, gb_text *out);
 /* What one must know of a verdict: "not compared: ...; did not converge: ...; given: ...", or "".
  */

@@ -230,7 +230,9 @@ void report_comparison_text(const gb_judgement *judgement, gb_text *out)
     const gb_judgement *j = judgement;
     if (j->comparisons < 2 || !j->seeds)
         return;
-    if (j->needed == j->comparisons)
+    if (j->verdict == GB_SUPPORTED || j->verdict == GB_CONTRADICTED)
+        gb_text_printf(out, " (the deciding one of %zu", j->comparisons);
+    else if (j->needed == j->comparisons)
         gb_text_printf(out, " (least of %zu", j->comparisons);
     else if (j->needed == 1)
         gb_text_printf(out, " (greatest of %zu", j->comparisons);

@@ -113,6 +113,28 @@ Test(judge, several_comparisons)
     cr_expect_eq(judge_some((double[]){3, 3.1, 3.2, 1, 1.1, 1.2}, 3, 2, 2).verdict, GB_SUPPORTED);
 }
 
+/* costa-25: the first difference is certain and the second is not, though it is larger in the mean.
+ */
+Test(judge, what_is_shown_decides)
+{
+    const double d[] = {-.0100, -.0085, -.0095, -.002, -.027, -.002};
+    gb_judgement j = judge_some(d, 3, 2, 2);
+    cr_expect_eq(j.verdict, GB_CONTRADICTED);
+    cr_expect_eq(j.shown, 0, "not the least by its mean");
+    cr_expect_float_eq(j.mean, -.0280 / 3, 1e-12);
+    /* sd .000763763; t(.975, 2) = 4.302653, t(.9875, 2) = 6.205347. */
+    cr_expect_float_eq(j.sd, .000763763, 1e-8);
+    cr_expect_float_eq(j.low, -.0112306, 1e-6);
+    cr_expect_float_eq(j.high, -.0065970, 1e-6);
+    double turned[6];
+    for (size_t i = 0; i < 6; i++)
+        turned[i] = -d[i];
+    j = judge_some(turned, 3, 2, 1);
+    cr_expect_eq(j.verdict, GB_SUPPORTED);
+    cr_expect_eq(j.shown, 0, "not the greatest by its mean");
+    cr_expect(j.low > 0 && j.low < j.mean && j.mean < j.high);
+}
+
 /* "wins:13" of 14 sets: eight, six, six, five and twelve wins in five seeds are noise where no
  * set's interval lies below zero. */
 Test(judge, wins_are_counted_by_sets_that_are_sure)
