@@ -183,8 +183,9 @@ typedef struct gb_judgement {
  * and `low` and `high` are the needed-th greatest ends of all. */
 bool gb_judge(const double *differences, size_t stride, size_t n, size_t comparisons, size_t needed,
               gb_judgement *judgement, gb_status *status);
-/* Sets more_seeds: so many more seeds are needed for a t-test to find differences like these with
- * probability .8 (gb_seeds_needed) in as many comparisons as decide the claim. */
+/* Sets more_seeds: so many more seeds are needed for t-tests to find differences like these, as
+ * many of them as decide the claim and all at once, with probability .8: the chances of missing
+ * each of them (as in gb_seeds_needed) sum to at most .2. */
 bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
                          gb_judgement *judgement, gb_status *status);
 #define GB_MOST_SIDES 64 /* most rows of a claim */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ERROR_RATE .05 /* of a verdict, half of it on each side */
+#define POWER      .8  /* with which more seeds shall decide */
 
 static int greatest_first(const void *a, const void *b)
 {
@@ -119,17 +120,35 @@ bool gb_judge(const double *differences, size_t stride, size_t n, size_t compari
     return ok;
 }
 
-/* Seeds with which `which` comparisons of the sign are found, or 0. */
-static uint32_t seeds_for(const gb_summary *all, size_t count, int sign, double error, size_t which,
-                          double *place)
+/* At most how often n seeds miss one of `count` differences, by the sum of their chances. ratios:
+ * mean by deviation. */
+static double misses(const double *ratios, size_t count, double error, uint32_t n)
 {
+    double sum = 0, df = (double)n - 1, bound = gb_t_quantile(1 - error / 2, df);
     for (size_t i = 0; i < count; i++) {
-        uint32_t needed =
-            sign * all[i].mean > 0 ? gb_seeds_needed(all[i].mean, all[i].sd, error, 0.8) : 0;
-        place[i] = needed ? -(double)needed : -INFINITY; /* the fewest first */
+        double t = ratios[i] * sqrt((double)n) - bound, tail = gb_t_two_tailed(t, df) / 2;
+        sum += t > 0 ? tail : 1 - tail;
     }
-    double seeds = -greatest(place, count, which);
-    return isfinite(seeds) ? (uint32_t)seeds : 0;
+    return sum;
+}
+
+/* Seeds with which `which` comparisons of the sign are all found, or 0. */
+static uint32_t seeds_for(const gb_summary *all, size_t count, int sign, double error, size_t which,
+                          double *ratios)
+{
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = sign * all[i].mean > 0 ? sign * all[i].mean / all[i].sd : 0;
+    double least = greatest(ratios, count, which); /* those before it are found sooner */
+    uint32_t low = gb_seeds_needed(least, 1, error, POWER);
+    uint32_t high = gb_seeds_needed(least, 1, error, 1 - (1 - POWER) / (double)which);
+    while (high && low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (misses(ratios, which, error, middle) <= 1 - POWER)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
 }
 
 bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
@@ -141,15 +160,15 @@ bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
     uint32_t needed = GB_MIN_SEEDS;
     if (n >= 2) {
         gb_summary *all = summaries(differences, stride, n, j->comparisons, status);
-        double *place = all ? gb_alloc(j->comparisons, sizeof *place, status) : NULL;
-        if (place && j->mean > 0)
-            needed = seeds_for(all, j->comparisons, 1, support_error(j), j->needed, place);
-        else if (place)
+        double *ratios = all ? gb_alloc(j->comparisons, sizeof *ratios, status) : NULL;
+        if (ratios && j->mean > 0)
+            needed = seeds_for(all, j->comparisons, 1, support_error(j), j->needed, ratios);
+        else if (ratios)
             needed = seeds_for(all, j->comparisons, -1, contradiction_error(j),
-                               j->comparisons - j->needed + 1, place);
-        free(place);
+                               j->comparisons - j->needed + 1, ratios);
+        free(ratios);
         free(all);
-        if (!place)
+        if (!ratios)
             return false;
     }
     if (needed && needed < GB_MIN_SEEDS)

@@ -77,6 +77,23 @@ Test(judge, undecided_always_asks_for_more)
     cr_expect_geq(j.more_seeds, 1);
 }
 
+/* Differences of a mean of 1 and a deviation of sqrt 2, which 18 seeds find four times in five;
+ * five of them at once, half of the time. */
+Test(judge, all_differences_are_to_be_found_at_once)
+{
+    double d[5 * 3];
+    for (size_t i = 0; i < 15; i++)
+        d[i] = 1 + (double)(int)(i % 3) * M_SQRT2 - M_SQRT2;
+    cr_expect_eq(judge_some(d, 3, 1, 1).more_seeds, 18 - 3);
+    cr_expect_eq(judge_some(d, 3, 5, 5).more_seeds, 30 - 3, "each with probability .96");
+    for (size_t i = 3; i < 15; i++)
+        d[i] += 99;
+    cr_expect_eq(judge_some(d, 3, 5, 5).more_seeds, 18 - 3, "four are found in any case");
+    for (size_t i = 0; i < 15; i++)
+        d[i] = -d[i];
+    cr_expect_eq(judge_some(d, 3, 5, 1).more_seeds, 18 - 3);
+}
+
 /* Two systems as good as each other in the mean, each the worse one in every other seed. */
 static const double in_turns[] = {1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1};
 
