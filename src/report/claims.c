@@ -180,18 +180,40 @@ typedef struct question {
     side *rows;              /* [rows of the spec] what is known of each */
 } question;
 
-/* Values of different machines' clocks are not mixed: the larger set of seeds, this run's if they
- * are equal. */
+/* Whether a claim compares values of the column. */
+static bool in_claim(const question *q, size_t column)
+{
+    const gb_spec_column *of = &q->report->columns[column];
+    return strcmp(q->claim->column, of->name) == 0 || report_column_like(of, q->claim->column);
+}
+
+/* How many values of the claim's rows a seed has. */
+static size_t values_in(const question *q, const gb_seed_run *run)
+{
+    size_t values = 0;
+    for (size_t c = 0; c < report_table_columns(q->report); c++)
+        for (size_t i = 0; in_claim(q, c) && i < q->claim->count; i++)
+            values += !isnan(report_run_value(q->report, run, q->claim->sides[i], c));
+    return values;
+}
+
+/* A seed counts once: as recorded, unless this run has more of the claim's rows. Values of
+ * different machines' clocks are not mixed: the larger set of seeds, this run's if they are equal.
+ */
 static bool takes_run(const question *q, bool here, const gb_seed_run *run)
 {
     const gb_report *report = q->report;
     if (strncmp(q->claim->column, "efficiency:", 11) == 0)
         return here == (report->here.count >= report->recorded.count);
-    return !here || !report_seed_run_find(&report->recorded, run->seed);
+    const gb_seed_run *other =
+        report_seed_run_find(here ? &report->recorded : &report->here, run->seed);
+    if (!other)
+        return true;
+    return here ? values_in(q, run) > values_in(q, other)
+                : values_in(q, run) >= values_in(q, other);
 }
 
-/* Calls each(q, run, of) for the recorded seeds, then for those of this run that are not recorded.
- */
+/* Calls each(q, run, of) once for every seed, the recorded runs first. */
 static void each_seed(question *q, void (*each)(question *, const gb_seed_run *, void *), void *of)
 {
     for (int here = 0; here < 2; here++) {
@@ -308,9 +330,7 @@ static bool fill_parts(question *q, gb_status *status)
     q->parts = gb_arena_alloc(report->arena, report->column_count * sizeof *q->parts + 1, status);
     bool ok = q->parts != NULL;
     for (size_t c = 0; ok && c < report_table_columns(report); c++) {
-        const gb_spec_column *column = &report->columns[c];
-        if (strcmp(q->claim->column, column->name) != 0 &&
-            !report_column_like(column, q->claim->column))
+        if (!in_claim(q, c))
             continue;
         part *p = &q->parts[q->part_count++];
         *p = (part){.column = c};

@@ -74,6 +74,35 @@ Test(report, recorded_seeds_decide)
     gb_report_free(report);
 }
 
+/* A recorded seed may lack rows on request; this run's has them. */
+Test(report, a_seed_with_more_rows_takes_the_place_of_the_recorded_one)
+{
+    static const char head[] = "{\"table\": \"x/table1\", \"collection\": \"w\"}\n",
+                      row[] = "{\"row\": \"%s\", \"seed\": %d, \"column\": \"set:MRR@10\", "
+                              "\"value\": %g}\n";
+    gb_status status = {0};
+    gb_text some = {0}, all = {0};
+    gb_text_printf(&some, "%s", head);
+    gb_text_printf(&all, "%s", head);
+    for (int seed = 1; seed <= 3; seed++) {
+        gb_text_printf(&some, row, "span", seed, .3 + .01 * seed);
+        if (seed < 3)
+            gb_text_printf(&some, row, "query", seed, .4);
+        gb_text_printf(&all, row, "span", seed, .3);
+        gb_text_printf(&all, row, "query", seed, .4 + .001 * seed);
+    }
+    put("some.jsonl", some.data);
+    put("all.jsonl", all.data);
+    cr_assert(record("some.jsonl", &status), "%s", status.what);
+    gb_report *report = build("all.jsonl");
+    const gb_judgement *j = &report->judgements[0];
+    cr_expect_eq(j->seeds, 3);
+    cr_expect_float_eq(j->mean, (9 + 8 + 10.3) / 3, 1e-9, "seeds 1 and 2 as recorded: %g", j->mean);
+    gb_report_free(report);
+    gb_text_free(&some);
+    gb_text_free(&all);
+}
+
 /* Times of two machines are judged apart: the larger set of seeds, this run's if they are equal. */
 Test(report, times_do_not_mix)
 {
