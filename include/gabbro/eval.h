@@ -416,7 +416,8 @@ typedef struct gb_compare_params {
 } gb_compare_params;
 /* Compares two runs by paired two-sided tests and prints, for every metric, both values, the
  * difference with its bootstrap interval, p of the t-test, the same p adjusted by Holm over all
- * metrics, and p of the randomisation test. Both evaluations must be `complete`, with the same
+ * of them, and p of the randomisation test. Metrics that are no means over queries (counts, gm_map)
+ * are left out; GB_USAGE if there are no others. Both evaluations must be `complete`, with the same
  * metrics and judgements. */
 bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
                            const gb_compare_params *params, FILE *out, gb_status *status);

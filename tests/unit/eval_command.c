@@ -39,6 +39,18 @@ Test(eval_command, compare_command)
     cr_expect(strstr(output, "recip_rank\t0.8333\t0.5000\t+0.3333\t"), "%s", output);
     cr_expect(strstr(output, "\t0.1835\t0.1835\t0.5\n"), "%s", output);
     free(output);
+    /* Counts and gm_map are no means over queries, whose tests these are. */
+    const char *few[] = {"eval", "-m",        "num_ret", "-m",  "gm_map", "-m",
+                         "map",  "--compare", weak,      qrels, good,     NULL};
+    output = help_capture(few, &code);
+    cr_expect_eq(code, 0);
+    cr_expect(strstr(output, "Holm over 1 measures"), "%s", output);
+    cr_expect(strstr(output, "\nmap\t") && !strstr(output, "gm_map") && !strstr(output, "num_ret"),
+              "%s", output);
+    free(output);
+    const char *none[] = {"eval", "-m", "gm_map", "--compare", weak, qrels, good, NULL};
+    free(help_capture(none, &code));
+    cr_expect_eq(code, GB_USAGE);
 }
 
 Test(eval_command, command_line_errors)
