@@ -328,6 +328,9 @@ static bool set_ranks(repro_session *session, gb_status *status)
 static bool set_seeds(repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
+    if (params->seeds && params->seed != REPRO_FIRST_SEED)
+        return gb_fail(status, GB_USAGE, "--seeds", "leave one of them out",
+                       "the seeds begin with %d, so --seed has no part in them", REPRO_FIRST_SEED);
     session->seed_count = params->seeds ? params->seeds : 1;
     session->seeds =
         gb_arena_alloc(session->arena, session->seed_count * sizeof *session->seeds, status);
