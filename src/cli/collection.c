@@ -146,10 +146,10 @@ const gb_command gb_cli_collection = {
              "--target T) [options]",
     .description =
         "Make a stored collection: a set of the mini world; an import of a BEIR folder, MS MARCO "
-        "TSV files, a JSONL of documents, the files of SQuAD, DPR, Pyserini, Tevatron, "
-        "FlagEmbedding or RocketQA (docs/reference/formats.md), plain, gzip or zstd, or all in a "
-        "tar archive; or the passages of another collection cut into spans of whole sentences, for "
-        "pre-training alone. Prints the artifact's folder.\n\n"
+        "TSV files, a JSONL of documents, the files of TREC, SQuAD, DPR, Pyserini, Tevatron, "
+        "FlagEmbedding or RocketQA (docs/reference/formats.md), plain, gzip or zstd, or all in an "
+        "archive of tar or zip; or the passages of another collection cut into spans of whole "
+        "sentences, for pre-training alone. Prints the artifact's folder.\n\n"
         "Sets: main, wikipedia (text to pre-train on), documents (main's, whole), nq and triviaqa "
         "(questions with answers), and beir-NAME, each standing for a set of BEIR: arguana bioasq "
         "climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora robust04 "

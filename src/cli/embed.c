@@ -15,10 +15,9 @@ static int run(const gb_call *call)
     bool quiet = false;
     const gb_option options[] = {
         {"query", GB_OPTION_FLAG, &o.queries, 0, NULL,
-         "the texts are queries: put the model's prompt for queries before them"},
+         "the texts are queries, not passages: put the model's prompt for queries before them"},
         {"out", GB_OPTION_TEXT, &o.out, 0, "FILE",
-         "write to this file: FILE.npy (float32) or FILE.jsonl (default: JSON lines to standard "
-         "output)"},
+         "write to this file: FILE.npy or FILE.jsonl (default: JSON lines to standard output)"},
         {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL,
          "of vectors in FILE.npy; int8 has scales.npy beside it", gb_number_names},
         {"dims", GB_OPTION_U32, &o.how.dims, 0, NULL,
@@ -59,7 +58,8 @@ const gb_command gb_cli_embed = {
         "JSON with a \"text\" and perhaps a \"title\" and an \"_id\". MODEL is a folder as Hugging "
         "Face's tools write it, an artifact, or the name of a model in Hugging Face's cache, such "
         "as all-MiniLM-L6-v2; nothing is downloaded. Prompts, pooling and normalisation are the "
-        "model's, as in sentence-transformers' encode().\n\n"
+        "model's, as in sentence-transformers' encode_document(), and with --query in "
+        "encode_query().\n\n"
         "A line of JSON is written for each text: its \"_id\" if it has one, its \"text\" and its "
         "\"vector\". On a terminal the first numbers of each vector are shown instead.\n\n"
         "  echo 'What is basalt?' | gabbro embed all-MiniLM-L6-v2 --query",

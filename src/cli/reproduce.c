@@ -69,8 +69,8 @@ static const gb_option what[] = {
     {"set", GB_OPTION_LIST, PLACE(changes), 0, "NAME=VALUE",
      "change a setting of the scale (recorded results then do not apply)"},
     {"seed", GB_OPTION_U64, PLACE(seed), 0, NULL, "seed of training", .max = 0x1p63},
-    {"seeds", GB_OPTION_U32, PLACE(seeds), 0, NULL, "the seeds 42, 43 ... 41 + N", .min = 1,
-     .max = 1000000},
+    {"seeds", GB_OPTION_U32, PLACE(seeds), 0, NULL,
+     "the seeds 42, 43 ... 41 + N, in place of --seed", .min = 1, .max = 1000000},
     {"rows", GB_OPTION_TEXT, PLACE(rows), 0, "LIST",
      "only these rows and what they need, with commas between and * for anything; all: also "
      "those that a plain run leaves out"},
@@ -99,7 +99,7 @@ static const gb_option others[] = {
 
 static const gb_option from[] = {
     {"collection", GB_OPTION_TEXT, PLACE(collection), 0, "DIR",
-     "your own collection: a BEIR folder, MS MARCO TSV, or a JSONL of documents"},
+     "your own collection: what gabbro collection --from reads"},
     {"queries", GB_OPTION_TEXT, PLACE(queries), 0, "FILE",
      "generated queries for it, JSONL; without: an extractive generator"},
     {"init", GB_OPTION_TEXT, PLACE(init), 0, "DIR",
