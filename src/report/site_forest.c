@@ -71,16 +71,16 @@ bool report_site_paper(const site_table *tables, size_t count, size_t first, siz
 
 /* ---- units ---- */
 
-/* A claim's column, or the first of those that its pattern "beir-*" names. */
+/* A claim's column, or the first of those that its pattern "*:R@*" names. */
 static const json_t *column_of(const site_table *table, const json_t *claim)
 {
     const char *name = gb_json_text(claim, "column");
-    size_t length = strcspn(name, "*"), i;
+    size_t i;
     json_t *column;
     json_array_foreach(json_object_get(table->root, "columns"), i, column)
     {
         const char *own = gb_json_text(column, "column");
-        if (name[length] ? !strncmp(own, name, length) : !strcmp(own, name))
+        if (!strcmp(own, name) || gb_matches(name, own))
             return column;
     }
     return NULL;

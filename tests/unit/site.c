@@ -235,6 +235,32 @@ Test(site, front_page_counts)
     free(text);
 }
 
+/* The unit of a claim about "*:MRR@10" is not that of a loss, the first column of its table. */
+Test(site, patterns_have_the_unit_of_their_columns)
+{
+    char *text = gb_read_file("in/table.json", NULL, NULL), *with, *whole;
+    char *columns = strstr(text, "\"columns\": ["),
+         *claim = strstr(text, "\"dev:MRR@10\",\n   \"where\"");
+    cr_assert(columns && claim);
+    columns += strlen("\"columns\": [");
+    with = gb_format(NULL,
+                     "%.*s{\"column\": \"mlm:loss\", \"header\": \"loss\", \"label\": \"Loss\", "
+                     "\"scale\": 1, \"decimals\": 2}, ",
+                     (int)(columns - text), text);
+    whole = gb_format(NULL, "%s%.*s\"*:MRR@10\"%s", with, (int)(claim - columns), columns,
+                      claim + strlen("\"dev:MRR@10\""));
+    put("in/table.json", whole);
+    free(text);
+    free(with);
+    free(whole);
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    text = read_page("index.html");
+    cr_expect(
+        strstr(text, "aria-label=\"supported, difference +2.00, 95% interval +1.00 to +3.00\""));
+    free(text);
+}
+
 /* A table at two scales is judged twice; what it says of one is not counted with the other. */
 Test(site, scales_stand_apart)
 {
