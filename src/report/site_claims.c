@@ -43,18 +43,24 @@ static void rules(gb_text *out)
     gb_text_printf(out, "</tbody></table></div></details>\n");
 }
 
-static void interval(const json_t *claim, gb_text *out)
+void report_site_claim_interval(const json_t *claim, int digits, gb_text *out)
 {
-    double mean = report_json_real_of(claim, "mean"), low = report_json_real_of(claim, "low");
-    double margin = report_json_real_of(claim, "margin");
+    double low = report_json_real_of(claim, "low"), high = report_json_real_of(claim, "high");
+    if (!isnan(low))
+        gb_text_printf(out, "%+.*f to %+.*f", digits, low, digits, high);
+}
+
+static void interval(const site_table *table, const json_t *claim, gb_text *out)
+{
+    double mean = report_json_real_of(claim, "mean"), margin = report_json_real_of(claim, "margin");
+    int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<td>");
     if (!isnan(mean))
-        gb_text_printf(out, "%+.2f", mean);
+        gb_text_printf(out, "%+.*f", digits, mean);
     gb_text_printf(out, "</td><td>");
-    if (!isnan(low))
-        gb_text_printf(out, "%+.2f to %+.2f", low, report_json_real_of(claim, "high"));
+    report_site_claim_interval(claim, digits, out);
     if (margin > 0)
-        gb_text_printf(out, ", margin %.2f", margin);
+        gb_text_printf(out, ", margin %.*f", digits, margin);
     gb_text_printf(out, "</td>");
 }
 
@@ -70,7 +76,7 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
     gb_text_printf(out, "</code> ");
     gb_page_escaped(out, gb_json_text(claim, "column"));
     gb_text_printf(out, "</td>");
-    interval(claim, out);
+    interval(table, claim, out);
     gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
     report_site_verdict(claim, out);

@@ -86,6 +86,12 @@ static const json_t *column_of(const site_table *table, const json_t *claim)
     return NULL;
 }
 
+int report_site_claim_digits(const site_table *table, const json_t *claim)
+{
+    int decimals = (int)json_integer_value(json_object_get(column_of(table, claim), "decimals"));
+    return decimals > 2 ? decimals : 2;
+}
+
 bool report_site_claim_points(const site_table *table, const json_t *claim, site_bar *bar)
 {
     const json_t *column = column_of(table, claim);

@@ -338,17 +338,6 @@ static void rows(const site_table *table, gb_text *out)
 
 /* ---- claims ---- */
 
-static void signed_cell(const json_t *claim, const char *name, int digits, const char *behind,
-                        gb_text *out)
-{
-    double value = report_json_real_of(claim, name);
-    gb_text_printf(out, "<td>");
-    if (!isnan(value))
-        gb_text_printf(out, "%+.*f", digits, value);
-    gb_page_escaped(out, behind);
-    gb_text_printf(out, "</td>");
-}
-
 void report_site_verdict(const json_t *claim, gb_text *out)
 {
     const char *verdict = gb_json_text(claim, "verdict"), *reason = gb_json_text(claim, "reason");
@@ -387,16 +376,22 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
                       const double range[2], gb_text *out)
 {
     double p = report_json_real_of(json_object_get(claim, "over_queries"), "p");
+    double printed = report_json_real_of(claim, "printed_delta");
+    double mean = report_json_real_of(claim, "mean");
+    int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
     gb_page_escaped(out, gb_json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
     gb_page_element(out, "td", "left", gb_json_text(claim, "statement"));
-    signed_cell(claim, "printed_delta", 1, "", out);
-    signed_cell(claim, "mean", 2, gb_json_text(claim, "shown"), out);
     gb_text_printf(out, "<td>");
-    if (!isnan(report_json_real_of(claim, "low")))
-        gb_text_printf(out, "%+.2f to %+.2f", report_json_real_of(claim, "low"),
-                       report_json_real_of(claim, "high"));
+    if (!isnan(printed))
+        gb_text_printf(out, "%+g", printed);
+    gb_text_printf(out, "</td><td>");
+    if (!isnan(mean))
+        gb_text_printf(out, "%+.*f", digits, mean);
+    gb_page_escaped(out, gb_json_text(claim, "shown"));
+    gb_text_printf(out, "</td><td>");
+    report_site_claim_interval(claim, digits, out);
     gb_text_printf(out, "</td><td class=\"bars\">");
     claim_bar(table, claim, range, out);
     gb_text_printf(out, "</td><td>%lld</td><td class=\"left\">",

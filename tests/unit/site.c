@@ -235,30 +235,47 @@ Test(site, front_page_counts)
     free(text);
 }
 
+/* Replaces a part of in/table.json. */
+static void change_table(const char *part, const char *by)
+{
+    char *text = gb_read_file("in/table.json", NULL, NULL), *at = strstr(text, part);
+    cr_assert(at, "%s", part);
+    char *whole = gb_format(NULL, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part));
+    put("in/table.json", whole);
+    free(whole);
+    free(text);
+}
+
 /* The unit of a claim about "*:MRR@10" is not that of a loss, the first column of its table. */
 Test(site, patterns_have_the_unit_of_their_columns)
 {
-    char *text = gb_read_file("in/table.json", NULL, NULL), *with, *whole;
-    char *columns = strstr(text, "\"columns\": ["),
-         *claim = strstr(text, "\"dev:MRR@10\",\n   \"where\"");
-    cr_assert(columns && claim);
-    columns += strlen("\"columns\": [");
-    with = gb_format(NULL,
-                     "%.*s{\"column\": \"mlm:loss\", \"header\": \"loss\", \"label\": \"Loss\", "
-                     "\"scale\": 1, \"decimals\": 2}, ",
-                     (int)(columns - text), text);
-    whole = gb_format(NULL, "%s%.*s\"*:MRR@10\"%s", with, (int)(claim - columns), columns,
-                      claim + strlen("\"dev:MRR@10\""));
-    put("in/table.json", whole);
-    free(text);
-    free(with);
-    free(whole);
+    change_table("\"columns\": [", "\"columns\": [{\"column\": \"mlm:loss\", \"header\": \"loss\", "
+                                   "\"label\": \"Loss\", \"scale\": 1, \"decimals\": 2}, ");
+    change_table("\"ge:1\", \"column\": \"dev:MRR@10\"", "\"ge:1\", \"column\": \"*:MRR@10\"");
     static const char *const folders[] = {"in"};
     write_site(folders, 1);
-    text = read_page("index.html");
-    cr_expect(
-        strstr(text, "aria-label=\"supported, difference +2.00, 95% interval +1.00 to +3.00\""));
+    char *text = read_page("index.html");
+    cr_expect(strstr(text, "\"supported, difference +2.00, 95% interval +1.00 to +3.00\""));
     free(text);
+}
+
+/* Differences in a table of fractions have the decimals of its cells: .0031 is not 0.00. */
+Test(site, fractions_keep_their_decimals)
+{
+    change_table("\"scale\": 100, \"decimals\": 1", "\"scale\": 1, \"decimals\": 3");
+    change_table("\"mean\": 2,", "\"mean\": 0.02,");
+    change_table("\"low\": 1, \"high\": 3, \"seeds\"",
+                 "\"low\": 0.0031, \"high\": 0.04, \"seeds\"");
+    change_table("\"printed_delta\": 0.6", "\"printed_delta\": 0.015");
+    static const char *const folders[] = {"in"}, *const pages[] = {"claims.html",
+                                                                   "qac-table1.mini.html"};
+    write_site(folders, 1);
+    for (size_t i = 0; i < 2; i++) {
+        char *text = read_page(pages[i]);
+        cr_expect(strstr(text, "<td>+0.020</td><td>+0.003 to +0.040"), "%s", pages[i]);
+        cr_expect(i == 0 || strstr(text, "<td>+0.015</td>"));
+        free(text);
+    }
 }
 
 /* A table at two scales is judged twice; what it says of one is not counted with the other. */
