@@ -213,6 +213,10 @@ static bool claim_sides(loader *load, gb_claim *claim, const char *left, const c
     if (claim->count > GB_MOST_SIDES)
         return gb_lines_fail(load->file.lines, load->status, NULL, "more than %d rows in a claim",
                              GB_MOST_SIDES);
+    if (claim->rule.kind == GB_CLAIM_PAIRS && claim->count != 2 * claim->lefts)
+        return gb_lines_fail(load->file.lines, load->status, "give each left row its right one",
+                             "pairs of %zu left rows and %zu right ones", claim->lefts,
+                             claim->count - claim->lefts);
     claim->sides =
         gb_arena_alloc(load->spec->arena, claim->count * sizeof *claim->sides, load->status);
     return claim->sides && rows_named(load, left, claim->sides) &&

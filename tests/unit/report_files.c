@@ -114,6 +114,10 @@ Test(report_files, damaged_tables_name_their_line)
          "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
          "x\tx/table1\tgt\tset:R@50\tOld @ G\tOdd @ G\t\tyes\t\t-\ts\n",
          ":2"},
+        {"tables/claims.tsv",
+         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+         "x\tx/table1\teach\tset:R@50\tOld @ G ; Span @ G\tQuery @ G\t\tyes\t\t-\ts\n",
+         ":2"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char *path = gb_path_join(NULL, root, files[i][0]);
