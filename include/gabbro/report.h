@@ -154,7 +154,7 @@ double gb_comparison_difference(const gb_comparison *comparison, const gb_claim_
 /* The verdict on a claim over seeds. Differences are positive in the claimed direction. */
 typedef struct gb_judgement {
     gb_verdict verdict;   /* the verdict */
-    const char *reason;   /* why it was not judged, or "" */
+    const char *reason;   /* why it was not judged, or is undecided for good; or "" */
     const char *left_out; /* rows and columns that were not compared, and why, or "" */
     const char *weak;     /* rows that did not converge, or "" */
     const char *shown_as; /* name of the comparison shown, "SEED", or "" if there is only one */

@@ -312,7 +312,8 @@ static bool fill_microbatch(question *q, part *p, gb_status *status)
     }
     free(keeps);
     p->at_ceiling = at_its_ceiling(q, p);
-    if (p->at_ceiling)
+    bool other_mean = claim->rule.kind == GB_CLAIM_MEANS && p->count < claim->count;
+    if (p->at_ceiling || other_mean)
         p->count = p->lefts = 0;
     bool lower = gb_lower_is_better(q->report->columns[p->column].name);
     p->comparison_count = gb_claim_comparisons(&claim->rule, p->lefts, p->count, lower, NULL);
@@ -531,6 +532,40 @@ static bool judge_differences(question *q, gb_judgement *j, gb_status *status)
     return true;
 }
 
+static bool lacks_results(const question *q)
+{
+    for (size_t i = 0; i < q->claim->count; i++)
+        if (q->rows[q->claim->sides[i]].left_out & MISSING)
+            return true;
+    return false;
+}
+
+/* Takes a verdict back that what was left out could change: sets may be wins, and rows without a
+ * result may not be as claimed, or be where a value falls. */
+static bool take_back(const question *q, gb_judgement *j, gb_status *status)
+{
+    gb_claim_kind kind = q->claim->rule.kind;
+    bool stays = true;
+    if (kind == GB_CLAIM_WINS && j->verdict == GB_CONTRADICTED) {
+        size_t open = 0;
+        for (size_t p = 0; p < q->part_count; p++)
+            open += !q->parts[p].comparison_count;
+        gb_judgement with = *j;
+        if (open && j->needed > open &&
+            !gb_judge(q->differences, q->stride, q->seeds, q->comparison_count, j->needed - open,
+                      &with, status))
+            return false;
+        stays = !open || (j->needed > open && with.verdict == GB_CONTRADICTED);
+    } else if (kind != GB_CLAIM_WINS && lacks_results(q)) {
+        stays = j->verdict != (kind == GB_CLAIM_FALLING ? GB_CONTRADICTED : GB_SUPPORTED);
+    }
+    if (!stays) {
+        j->verdict = GB_UNDECIDED;
+        j->reason = "what was left out could change it";
+    }
+    return true;
+}
+
 static bool judge(question *q, gb_judgement *j, gb_status *status)
 {
     *j = (gb_judgement){.reason = "", .left_out = "", .weak = "", .shown_as = ""};
@@ -545,8 +580,9 @@ static bool judge(question *q, gb_judgement *j, gb_status *status)
         return false;
     if (!why && q->comparison_count)
         each_seed(q, add_seed, j);
-    if (!judge_differences(q, j, status) || !(j->left_out = left_out(q, status)) ||
-        !(j->weak = weak_rows(q, status)) || !(j->shown_as = shown_label(q, j, status)))
+    if (!judge_differences(q, j, status) || !take_back(q, j, status) ||
+        !(j->left_out = left_out(q, status)) || !(j->weak = weak_rows(q, status)) ||
+        !(j->shown_as = shown_label(q, j, status)))
         return false;
     if (!why)
         why = nothing_to_compare(q, j);

@@ -214,7 +214,7 @@ void report_verdict_text(const gb_judgement *judgement, gb_text *out)
 {
     static const char *const words[] = {"not judged", "undecided", "supported", "contradicted"};
     gb_text_printf(out, "%s", words[judgement->verdict]);
-    if (judgement->verdict == GB_NOT_JUDGED)
+    if (judgement->reason[0])
         gb_text_printf(out, " (%s)", judgement->reason);
     else if (judgement->verdict == GB_UNDECIDED && judgement->more_seeds == 0)
         gb_text_printf(out, " (no number of seeds would decide it)");

@@ -103,6 +103,60 @@ Test(report, a_seed_with_more_rows_takes_the_place_of_the_recorded_one)
     gb_text_free(&all);
 }
 
+/* Judges one claim about Query, Span and Late, which has no result, over three seeds in which Query
+ * is above Span by `one` in the column b-one:n and by `two` in b-two:n; b-three:n has no values. */
+static void expect_verdict(const char *kind, const char *column, const char *sides, double one,
+                           double two, gb_verdict verdict)
+{
+    char *claims = gb_format(
+        NULL,
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\t%s\t%s\t%s\t\tyes\t\t-\ta claim\n",
+        kind, column, sides);
+    put("tables/claims.tsv", claims);
+    free(claims);
+    gb_text text = {0};
+    gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
+    for (int i = 0; i < 6; i++)
+        for (int c = 0; c < 2; c++)
+            gb_text_printf(&text,
+                           "{\"row\": \"%s\", \"seed\": %d, \"column\": \"b-%s:n\", \"value\": "
+                           "%g}\n",
+                           i % 2 ? "query" : "span", i / 2, c ? "two" : "one",
+                           .5 + (i % 2) * (c ? two : one) + .001 * i);
+    put("part.jsonl", text.data);
+    gb_text_free(&text);
+    gb_report *report = build("part.jsonl");
+    const gb_judgement *j = &report->judgements[0];
+    cr_expect_eq(j->verdict, verdict, "%s %s: %d (%s)", kind, sides, j->verdict, j->reason);
+    gb_report_free(report);
+}
+
+/* A verdict that a row without a result, or a set that was left out, could change is none. */
+Test(report, what_is_left_out_can_matter)
+{
+    put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
+                                    "span\tSpan @ G\ttrained\tDense\tSpan\n"
+                                    "query\tQuery @ G\ttrained\tDense\tQuery\n"
+                                    "late\tLate @ G\ttrained\tDense\tLate\n");
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "b-one:n\tb-one:n\tone\tOne\n"
+                                       "b-two:n\tb-two:n\ttwo\tTwo\n"
+                                       "b-three:n\tb-three:n\tthree\tThree\n");
+    put("tables/published/x-table1.tsv",
+        "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n");
+    const char *two = "Query @ G\tSpan @ G", *three = "Query @ G\tSpan @ G ; Late @ G";
+    expect_verdict("gt", "b-one:n", two, .1, .1, GB_SUPPORTED);
+    expect_verdict("gt", "b-one:n", three, .1, .1, GB_UNDECIDED);
+    expect_verdict("gt", "b-one:n", three, -.1, .1, GB_CONTRADICTED);
+    expect_verdict("not-order", "b-one:n", three, .1, .1, GB_SUPPORTED);
+    expect_verdict("not-order", "b-one:n", three, -.1, .1, GB_UNDECIDED);
+    expect_verdict("mean", "b-one:n", three, .1, .1, GB_NOT_JUDGED);
+    expect_verdict("wins:2", "b-*", two, .1, .1, GB_SUPPORTED);
+    expect_verdict("wins:2", "b-*", two, .1, -.1, GB_UNDECIDED);
+    expect_verdict("wins:2", "b-*", two, -.1, -.1, GB_CONTRADICTED);
+}
+
 /* Times of two machines are judged apart: the larger set of seeds, this run's if they are equal. */
 Test(report, times_do_not_mix)
 {
