@@ -291,7 +291,7 @@ static bool at_its_ceiling(question *q, const part *p)
 }
 
 /* The rows of one column; of pairs both or none remain. */
-static bool fill_microbatch(question *q, part *p, gb_status *status)
+static bool fill_part(question *q, part *p, gb_status *status)
 {
     const gb_claim *claim = q->claim;
     bool pairs = claim->rule.kind == GB_CLAIM_PAIRS;
@@ -335,7 +335,7 @@ static bool fill_parts(question *q, gb_status *status)
             continue;
         part *p = &q->parts[q->part_count++];
         *p = (part){.column = c};
-        ok = fill_microbatch(q, p, status);
+        ok = fill_part(q, p, status);
     }
     return ok;
 }
