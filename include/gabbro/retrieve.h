@@ -102,8 +102,8 @@ bool gb_token_set_open(gb_token_set *set, const char *const *folders, size_t cou
                        gb_status *status);
 void gb_token_set_close(gb_token_set *set);
 /* Writes a TREC run with the best `depth` passages of every query by gb_token_search; with
- * `candidates`, a run, of the passages that it has for a query. GB_DATA if it names a query or a
- * passage without vectors, and if the sets are of different models. */
+ * `candidates`, a file or an artifact of a run, of the passages that it has for a query. GB_DATA if
+ * it names a query or a passage without vectors, and if the sets are of different models. */
 bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
                          const gb_token_set *passages, uint32_t depth, const char *candidates,
                          const char *path, gb_status *status);

@@ -90,7 +90,8 @@ static int run(const gb_call *call)
         {"passages", GB_OPTION_LIST, &o.passages, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "DIR",
          "vectors of the passages; once for every shard"},
         {"candidates", GB_OPTION_TEXT, &o.candidates, GB_OPTION_INPUT, "RUN",
-         "of token vectors: rank only the passages that this run has for a query"},
+         "of token vectors: rank only the passages that this run, a file or an artifact, has for a "
+         "query"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1,
          .max = UINT32_MAX},
         {"dims", GB_OPTION_U32, &o.dims, 0, NULL,

@@ -48,6 +48,10 @@ bool retrieve_check_id(const char *folder, const char *id, gb_status *status);
 bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
                         gb_status *status);
 
+/* Reads a run from a file of any layout, or from run.trec of an artifact. */
+bool retrieve_read_run(const char *named, const gb_run_names *names, gb_run *run,
+                       gb_status *status);
+
 /* Frees what gb_vector_set_cut made; NULL ok. */
 void retrieve_cutting_free(struct gb_vector_cutting *cutting);
 

@@ -155,12 +155,11 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
     return ok;
 }
 
-/* A file, or an artifact's run.trec. */
-static bool read_run(const rerank *r, const char *named, gb_run *run, gb_status *status)
+bool retrieve_read_run(const char *named, const gb_run_names *names, gb_run *run, gb_status *status)
 {
     char *inside = gb_dir_exists(named) ? gb_path_join(status, named, "run.trec") : NULL;
-    bool ok = gb_run_read(inside ? inside : named, inside ? GB_RUN_TREC : GB_RUN_AUTO, &r->names,
-                          run, NULL, status);
+    bool ok = gb_run_read(inside ? inside : named, inside ? GB_RUN_TREC : GB_RUN_AUTO, names, run,
+                          NULL, status);
     free(inside);
     return ok;
 }
@@ -184,7 +183,7 @@ static bool read_runs(rerank *r, gb_status *status)
         ok = is_evaluation(named->items[i])
                  ? gb_fail(status, GB_USAGE, named->items[i], "rerank it alone",
                            "an evaluation has runs of several splits, and is given with others")
-                 : read_run(r, named->items[i], &runs[i], status);
+                 : retrieve_read_run(named->items[i], &r->names, &runs[i], status);
     ok = ok && add_output(r, "run.trec", runs, named->count, status);
     for (size_t i = 0; runs && i < named->count; i++)
         gb_run_free(&runs[i]);

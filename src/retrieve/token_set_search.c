@@ -135,7 +135,7 @@ bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
     bool ok = gb_run_names_create(&names, status) && name_all(names.queries, queries, status) &&
               name_all(names.passages, passages, status);
     if (ok && candidates_path)
-        ok = gb_run_read(candidates_path, GB_RUN_AUTO, &names, &from, NULL, status) &&
+        ok = retrieve_read_run(candidates_path, &names, &from, status) &&
              check_named(&names, queries, passages, candidates_path, status) &&
              rerank(device, queries, passages, &from, depth, &run, status);
     else if (ok)

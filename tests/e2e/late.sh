@@ -86,6 +86,9 @@ for kind in colbert coil; do
     reranked=$(made search --queries "$(made encode --model "$model" $of --split train)" \
         --passages "$(made encode --model "$model" $of)" --candidates first.trec)
     expect "$kind: re-ranking the first five keeps them" cmp first.trec "$reranked/run.trec"
+    reranked=$(made search --queries "$(made encode --model "$model" $of --split train)" \
+        --passages "$(made encode --model "$model" $of)" --candidates "$mined")
+    expect "$kind: and of an artifact all" cmp "$mined/run.trec" "$reranked/run.trec"
     further=$(made $training --init "$model" $scoring --epochs 1)
     expect "$kind: goes on" [ -f "$further/model/model.safetensors" ]
     teaches "$kind" "$model" kl --all-passages --teacher-temperature .25
