@@ -282,12 +282,14 @@ static bool report(const judged *j, gb_status *status)
 bool repro_judge(const repro_session *session, gb_status *status)
 {
     judged j = {.session = session, .runs = session->params->runs};
+    const char *collection = session->params->collection;
     if (!j.runs)
         return gb_fail(status, GB_USAGE, NULL, "see reproduce --help", "judge needs --runs DIR");
     j.lines = json_array();
     gb_table_spec *spec = gb_table_spec_load(session->tables_dir, session->entry->name, status);
-    json_array_append_new(j.lines, json_pack("{s:s, s:s, s:s, s:s, s:{}, s:{}}", "table",
+    json_array_append_new(j.lines, json_pack("{s:s, s:s, s:s, s:s, s:s, s:{}, s:{}}", "table",
                                              session->entry->name, "scale", session->params->scale,
+                                             "collection", collection ? collection : "of the runs",
                                              "collection_kind", "runs", "recipe", "judged",
                                              "settings", "times"));
     bool ok = spec && gb_make_dirs(session->out, status);

@@ -105,6 +105,7 @@ for seed in 42 43 44; do
 done
 reproduce judge table1 --paper cocondenser --runs runs --out judged >table 2>log
 expect "run files are judged ($?)" grep -q '3 seeds (42 43 44)' table
+expect "of a collection that nobody named" grep -q 'collection of the runs, this run' table
 expect "both claims are supported" [ "$(grep -c '"verdict": "supported"' judged/table.json)" = 2 ]
 expect "by the mean of the seeds" grep -q '^ .* here  *90.3 (8.7)' table
 ranks cocondenser 42 5 5 5 5
