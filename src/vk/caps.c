@@ -82,7 +82,7 @@ static bool read_extensions(const gb_instance *instance, gb_adapter *adapter, qu
                      "listing device extensions", status);
     for (size_t i = 0; ok && i < sizeof optional_extensions / sizeof optional_extensions[0]; i++) {
         const struct extension *extension = &optional_extensions[i];
-        bool core = extension->core && adapter->caps.api_version >= extension->core;
+        bool core = extension->core && adapter->version >= extension->core;
         bool unwanted = !instance->survey && !strcmp(extension->name, EXECUTABLE_PROPERTIES);
         /* An older layer than the driver would call every use of it a mistake. */
         bool unknown = instance->validating && instance->layer_version < extension->layer;
@@ -433,8 +433,11 @@ static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *
         judge(adapter, true, GB_BINDINGS);
         return true;
     }
-    adapter->core12 = basic.apiVersion >= VK_API_VERSION_1_2;
-    adapter->core13 = basic.apiVersion >= VK_API_VERSION_1_3;
+    /* A loader may be older than the driver, and the instance's version is the last that counts. */
+    adapter->version =
+        instance->api_version < basic.apiVersion ? instance->api_version : basic.apiVersion;
+    adapter->core12 = adapter->version >= VK_API_VERSION_1_2;
+    adapter->core13 = adapter->version >= VK_API_VERSION_1_3;
     if (!read_extensions(instance, adapter, &known, status))
         return false;
     read_features(adapter);

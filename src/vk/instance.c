@@ -183,7 +183,7 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pApplicationName = "gabbro",
                                      .pEngineName = "gabbro",
-                                     .apiVersion = wanted_version()};
+                                     .apiVersion = instance->api_version};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                  .pApplicationInfo = &application,
                                  .ppEnabledExtensionNames = extensions,
@@ -232,6 +232,7 @@ gb_instance *vk_instance_create(const gb_device_params *params, gb_status *statu
     instance->config = params && params->config ? params->config : &nothing;
     instance->rules = params && params->rules ? params->rules : &no_kernels;
     instance->survey = params && params->survey;
+    instance->api_version = wanted_version();
     const char *wish = instance->config->validation;
     if ((params && params->validation) || (wish && strcmp(wish, "0") != 0)) {
         instance->layer_version = layer_version();

@@ -88,6 +88,7 @@ struct gb_instance {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
+    uint32_t api_version;                                  /* of Vulkan, that it was made for */
     uint32_t layer_version;                                /* of Vulkan, that the layer is of */
     bool survey;                                           /* devices run nothing */
     const gb_config *config;                               /* never NULL */
@@ -123,6 +124,7 @@ struct gb_adapter {
     const char *extensions[GB_MAX_EXTENSIONS]; /* to enable; string constants */
     uint32_t extension_count;                  /* of them */
     uint32_t queue_family;                     /* compute, without graphics if there is one */
+    uint32_t version;                          /* of Vulkan: the driver's, or the instance's */
     bool core12;                               /* Vulkan 1.2 or later: timeline is core */
     bool core13;                               /* Vulkan 1.3 or later: subgroup control is core */
     bool memory_budget;                        /* VK_EXT_memory_budget */

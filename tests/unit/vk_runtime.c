@@ -294,6 +294,29 @@ Test(vk_runtime, selection_errors)
     }
 }
 
+/* A loader that is older than the driver: what is core of a later Vulkan is asked for as
+ * extensions, for it has no entry points then. */
+Test(vk_runtime, older_loader)
+{
+    gb_status status = {0};
+    gb_adapter *adapters = NULL;
+    uint32_t count = 0;
+    gb_instance *instance = vk_instance_create(NULL, &status);
+    CHECK(instance);
+    instance->api_version = VK_API_VERSION_1_1;
+    CHECK(vk_adapters_list(instance, &adapters, &count, &status));
+    for (uint32_t i = 0; i < count; i++) {
+        bool extension = false;
+        for (uint32_t e = 0; e < adapters[i].extension_count; e++)
+            extension |=
+                !strcmp(adapters[i].extensions[e], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+        cr_expect_not(adapters[i].core12 || adapters[i].core13);
+        cr_expect_eq(adapters[i].caps.usable, extension, "%s", adapters[i].caps.reason);
+    }
+    free(adapters);
+    vk_instance_destroy(instance);
+}
+
 Test(vk_runtime, no_driver)
 {
     gb_status status = {0};
