@@ -288,19 +288,32 @@ static void read_properties(gb_adapter *adapter, const queryable *known)
 
 /* ---- memory and queues ---- */
 
-/* Index of the largest device-local heap. */
-static uint32_t main_heap(const VkPhysicalDeviceMemoryProperties *memory)
+uint32_t vk_main_heap(const VkPhysicalDeviceMemoryProperties *memory, gb_device_type type)
 {
     uint32_t best = 0;
     uint64_t best_bytes = 0;
     for (uint32_t i = 0; i < memory->memoryHeapCount; i++) {
         const VkMemoryHeap *heap = &memory->memoryHeaps[i];
-        if ((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && heap->size > best_bytes) {
+        bool own = type == GB_DEVICE_INTEGRATED || heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT;
+        if (own && heap->size > best_bytes) {
             best = i;
             best_bytes = heap->size;
         }
     }
     return best;
+}
+
+bool vk_memory_unified(const VkPhysicalDeviceMemoryProperties *memory, gb_device_type type)
+{
+    const VkMemoryPropertyFlags visible =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    uint32_t heap = vk_main_heap(memory, type);
+    bool found = false;
+    for (uint32_t i = 0; i < memory->memoryTypeCount; i++)
+        found = found || (memory->memoryTypes[i].heapIndex == heap &&
+                          (memory->memoryTypes[i].propertyFlags & visible) == visible);
+    /* A discrete GPU's small mappable window is no unified memory. */
+    return found && type != GB_DEVICE_DISCRETE;
 }
 
 uint64_t vk_adapter_free_bytes(const gb_adapter *adapter)
@@ -312,29 +325,19 @@ uint64_t vk_adapter_free_bytes(const gb_adapter *adapter)
     VkPhysicalDeviceMemoryProperties2 memory = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
     vkGetPhysicalDeviceMemoryProperties2(adapter->handle, &memory);
-    uint32_t heap = main_heap(&memory.memoryProperties);
+    uint32_t heap = vk_main_heap(&memory.memoryProperties, adapter->caps.type);
     uint64_t all = budget.heapBudget[heap], used = budget.heapUsage[heap];
     return all > used ? all - used : 0;
 }
 
 static void read_memory(gb_adapter *adapter)
 {
+    gb_device_caps *caps = &adapter->caps;
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceMemoryProperties(adapter->handle, &memory);
-    uint32_t heap = main_heap(&memory);
-    adapter->caps.memory_bytes = memory.memoryHeaps[heap].size;
-    adapter->caps.memory_free_bytes = vk_adapter_free_bytes(adapter);
-    /* A discrete GPU's small mappable window is no unified memory. */
-    if (adapter->caps.type == GB_DEVICE_DISCRETE)
-        return;
-    for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
-        const VkMemoryType *type = &memory.memoryTypes[i];
-        VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
-                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-        if (type->heapIndex == heap && (type->propertyFlags & wanted) == wanted)
-            adapter->caps.unified_memory = true;
-    }
+    caps->memory_bytes = memory.memoryHeaps[vk_main_heap(&memory, caps->type)].size;
+    caps->memory_free_bytes = vk_adapter_free_bytes(adapter);
+    caps->unified_memory = vk_memory_unified(&memory, caps->type);
 }
 
 /* A compute family without graphics if there is one: it is not shared with the desktop. */

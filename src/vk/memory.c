@@ -6,24 +6,23 @@
 
 #define MIB ((double)(1 << 20))
 
-/* Memory properties to try for one kind, best first; 0 ends the list. */
+/* Memory properties to try for one kind, best first. */
 #define LOCAL   VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
 #define VISIBLE (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 #define CACHED  VK_MEMORY_PROPERTY_HOST_CACHED_BIT
 
 /* Fills wishes and returns how many; the specification guarantees that VISIBLE exists. */
-static int memory_wishes(const gb_device *device, gb_buffer_kind kind,
-                         VkMemoryPropertyFlags wishes[4])
+static int memory_wishes(gb_buffer_kind kind, bool unified, VkMemoryPropertyFlags wishes[4])
 {
     int count = 0;
     switch (kind) {
     case GB_BUFFER_DEVICE:
-        if (device->adapter.caps.unified_memory) {
+        if (unified) {
             wishes[count++] = LOCAL | VISIBLE | CACHED;
             wishes[count++] = LOCAL | VISIBLE;
         }
         wishes[count++] = LOCAL;
-        wishes[count++] = 0;
+        wishes[count++] = unified ? VISIBLE : 0;
         break;
     case GB_BUFFER_UPLOAD:
         wishes[count++] = VISIBLE;
@@ -38,16 +37,18 @@ static int memory_wishes(const gb_device *device, gb_buffer_kind kind,
 
 /* First allowed memory type with all the wished properties, UINT32_MAX if none. Device-local
  * memory is kept for what asks for it: types are passed over that have it unasked. */
-static uint32_t find_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed,
-                          VkMemoryPropertyFlags wish, bool unified)
+static uint32_t find_type(const VkPhysicalDeviceMemoryProperties *memory,
+                          const VkMemoryRequirements *needs, VkMemoryPropertyFlags wish,
+                          bool unified)
 {
     uint32_t fallback = UINT32_MAX;
     for (uint32_t i = 0; i < memory->memoryTypeCount; i++) {
         VkMemoryPropertyFlags flags = memory->memoryTypes[i].propertyFlags;
         bool extra_local = (flags & LOCAL) && !(wish & LOCAL) && !unified;
         bool extra_visible = (flags & VISIBLE) && !(wish & VISIBLE) && !unified;
-        if (!(allowed & (1u << i)) || (flags & wish) != wish ||
-            (flags & VK_MEMORY_PROPERTY_PROTECTED_BIT))
+        if (!(needs->memoryTypeBits & (1u << i)) || (flags & wish) != wish ||
+            (flags & VK_MEMORY_PROPERTY_PROTECTED_BIT) ||
+            memory->memoryHeaps[memory->memoryTypes[i].heapIndex].size < needs->size)
             continue;
         if (!extra_local && !extra_visible)
             return i;
@@ -55,6 +56,19 @@ static uint32_t find_type(const VkPhysicalDeviceMemoryProperties *memory, uint32
             fallback = i;
     }
     return fallback;
+}
+
+int vk_memory_types(const VkPhysicalDeviceMemoryProperties *memory,
+                    const VkMemoryRequirements *needs, gb_buffer_kind kind, bool unified,
+                    uint32_t types[4])
+{
+    VkMemoryPropertyFlags wishes[4];
+    int count = 0, wished = memory_wishes(kind, unified, wishes);
+    for (int i = 0; i < wished; i++) {
+        types[count] = find_type(memory, needs, wishes[i], unified);
+        count += types[count] != UINT32_MAX;
+    }
+    return count;
 }
 
 void vk_buffers_log(const gb_device *device)
@@ -96,19 +110,16 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
     gb_device *device = buffer->device;
     bool room = buffer->kind != GB_BUFFER_DEVICE || within_limit(device, buffer->bytes);
     VkMemoryRequirements needs;
-    VkMemoryPropertyFlags wishes[4];
+    uint32_t types[4];
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     bool unified = device->adapter.caps.unified_memory;
-    int count = memory_wishes(device, buffer->kind, wishes);
     vkGetBufferMemoryRequirements(device->handle, buffer->handle, &needs);
+    int count = vk_memory_types(&device->memory, &needs, buffer->kind, unified, types);
     for (int i = 0; i < count; i++) {
-        uint32_t type = find_type(&device->memory, needs.memoryTypeBits, wishes[i], unified);
-        if (type == UINT32_MAX)
-            continue;
         VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                      .allocationSize = needs.size,
-                                     .memoryTypeIndex = type};
-        VkMemoryPropertyFlags got = device->memory.memoryTypes[type].propertyFlags;
+                                     .memoryTypeIndex = types[i]};
+        VkMemoryPropertyFlags got = device->memory.memoryTypes[types[i]].propertyFlags;
         result = gb_fault(GB_FAULT_VULKAN) || !room
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                      : vkAllocateMemory(device->handle, &info, NULL, &buffer->memory);

@@ -137,7 +137,12 @@ bool vk_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
 void vk_features_chain(gb_adapter *adapter);
 /* Changes what config's limits say: the smallest limits, or those of a made-up card (limits.c). */
 bool vk_limits_apply(const gb_config *config, gb_device_caps *caps, gb_status *status);
-/* Bytes left in the largest device-local heap, 0 if the driver does not say. */
+/* Index of the largest device-local heap; of an integrated GPU, which works in the host's memory,
+ * the largest of all: some drivers call only what the firmware set apart device-local. */
+uint32_t vk_main_heap(const VkPhysicalDeviceMemoryProperties *memory, gb_device_type type);
+/* Whether the host sees the main heap, and the device sees nothing better. */
+bool vk_memory_unified(const VkPhysicalDeviceMemoryProperties *memory, gb_device_type type);
+/* Bytes left in the main heap, 0 if the driver does not say. */
 uint64_t vk_adapter_free_bytes(const gb_adapter *adapter);
 /* The adapter that `select` names (NULL: what config says, else the best). */
 const gb_adapter *vk_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
@@ -235,6 +240,11 @@ struct gb_buffer {
     char name[48];         /* for messages */
     gb_buffer *next;       /* in the device's list */
 };
+/* The types of memory to try for a buffer, best first, those of heaps that could hold it; returns
+ * how many (memory.c). */
+int vk_memory_types(const VkPhysicalDeviceMemoryProperties *memory,
+                    const VkMemoryRequirements *needs, gb_buffer_kind kind, bool unified,
+                    uint32_t types[4]);
 /* Table of living buffers to the log (memory.c). */
 void vk_buffers_log(const gb_device *device);
 

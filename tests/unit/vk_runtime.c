@@ -394,6 +394,44 @@ Test(vk_runtime, memory_of_a_made_up_card)
     }
 }
 
+/* AMD's driver for Windows calls only what the firmware set apart of an integrated GPU's memory
+ * device-local, part of it visible; the rest of the host's is no worse. */
+Test(vk_runtime, memory_of_integrated_gpus)
+{
+    enum { OWN, HOST, WINDOW };
+    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    const VkMemoryPropertyFlags visible =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags cached = visible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    const VkPhysicalDeviceMemoryProperties memory = {
+        .memoryTypeCount = 4,
+        .memoryTypes = {{local, OWN}, {visible, HOST}, {local | visible, WINDOW}, {cached, HOST}},
+        .memoryHeapCount = 3,
+        .memoryHeaps = {{512 << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT},
+                        {(VkDeviceSize)8 << 30, 0},
+                        {256 << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}}};
+    VkMemoryRequirements needs = {.size = 64 << 20, .memoryTypeBits = 15};
+    uint32_t types[4];
+    cr_expect_eq(vk_main_heap(&memory, GB_DEVICE_INTEGRATED), HOST);
+    cr_expect(vk_memory_unified(&memory, GB_DEVICE_INTEGRATED));
+    cr_assert_eq(vk_memory_types(&memory, &needs, GB_BUFFER_DEVICE, true, types), 3);
+    cr_expect(types[0] == 2 && types[1] == 0 && types[2] == 1, "%u %u %u", types[0], types[1],
+              types[2]);
+    /* Nothing is asked of a heap that is smaller. */
+    needs.size = 1 << 30;
+    cr_assert_eq(vk_memory_types(&memory, &needs, GB_BUFFER_DEVICE, true, types), 1);
+    cr_expect_eq(types[0], 1);
+    cr_assert_eq(vk_memory_types(&memory, &needs, GB_BUFFER_DOWNLOAD, true, types), 2);
+    cr_expect(types[0] == 3 && types[1] == 1, "%u %u", types[0], types[1]);
+
+    /* A card keeps to its own. */
+    cr_expect_eq(vk_main_heap(&memory, GB_DEVICE_DISCRETE), OWN);
+    cr_expect_not(vk_memory_unified(&memory, GB_DEVICE_DISCRETE));
+    needs.size = 64 << 20;
+    cr_assert_geq(vk_memory_types(&memory, &needs, GB_BUFFER_DEVICE, false, types), 1);
+    cr_expect_eq(types[0], 0);
+}
+
 /* ---- validation ---- */
 
 /* Silence proves nothing unless the layer is known to speak. */
