@@ -70,6 +70,23 @@ static gb_binding binding_of(const gb_executable *exec, gb_tensor tensor)
                         place.start, place.bytes};
 }
 
+/* The same for a kernel. Temps were looked at when the program was planned, parameters and inputs
+ * were not. */
+static bool bind(const gb_executable *exec, gb_tensor tensor, gb_binding *binding,
+                 gb_status *status)
+{
+    const double mib = 1 << 20;
+    const gb_device_caps *caps = gb_device_get_caps(exec->state->device);
+    *binding = binding_of(exec, tensor);
+    return binding->size <= caps->max_binding_bytes ||
+           gb_fail(status, GB_MEMORY, exec->tape->name,
+                   "use a model with a smaller vocabulary, or a device with larger bindings "
+                   "(gabbro doctor says what it has)",
+                   "\"%s\" takes %.1f MiB, and %s sees at most %.1f MiB at once",
+                   exec->tape->tensors[tensor].name, (double)binding->size / mib, caps->name,
+                   (double)caps->max_binding_bytes / mib);
+}
+
 /* For tests: listed shaders only write ones. */
 static bool corrupted(const char *list, const char *shader)
 {
@@ -111,9 +128,9 @@ static bool record_main(gb_executable *exec, const gb_emitter *emitter, gb_statu
         item->pipeline = gb_pipeline_get(device, shader, kernel->spec, kernel->spec_count, status);
         item->texels = kernel->texels;
         ok = item->pipeline != NULL;
-        for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
+        for (int b = 0; ok && b < GB_KERNEL_BINDINGS; b++)
             if (kernel->access[b])
-                item->bind[b] = binding_of(exec, kernel->bind[b]);
+                ok = bind(exec, kernel->bind[b], &item->bind[b], status);
         memcpy(item->push, kernel->push, sizeof(uint32_t) * kernel->push_count);
         item->push_bytes = kernel->push_count * 4;
         memcpy(item->grid, kernel->grid, sizeof item->grid);

@@ -1,5 +1,6 @@
 /* The memory plan: random and real programs, checked by brute force and by playing them through. */
 #include "any_op.h"
+#include "harness.h"
 #include "small_program.h"
 
 #include <criterion/criterion.h>
@@ -203,6 +204,45 @@ Test(memory, says_what_no_buffer_holds)
     cr_expect_not(gb_plan_fits(tape, &plan, &caps, &status));
     gb_tape_destroy(tape);
 }
+
+/* ---- parameters ---- */
+
+static bool declare_table(void *self, gb_params *params, gb_status *status)
+{
+    (void)self;
+    return gb_params_add_matrix(params, "word table", 64, 64, 1, status) != UINT32_MAX;
+}
+
+static bool build_look_up(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)self;
+    const gb_row_index none = {GB_NO_TENSOR, GB_NO_TENSOR};
+    gb_tensor ids = gb_tape_input(tape, "ids", GB_U32, 1, 8);
+    gb_tape_output(tape, gb_lookup_rows(tape, gb_tape_param(tape, 0), ids, none, GB_NO_TENSOR));
+    return gb_tape_ok(tape, status);
+}
+
+/* A table of words may be larger than what the device sees at once: that is no bug. */
+Test(memory, says_which_parameter_the_device_does_not_see)
+{
+    gb_status status = {0};
+    gb_device *device = test_device();
+    gb_device_caps *caps = (gb_device_caps *)gb_device_get_caps(device);
+    const gb_executable_params params = {
+        .name = "look-up", .device = device, .declare = declare_table, .build = build_look_up};
+    caps->max_binding_bytes = 1 << 14;
+    gb_executable *exec = gb_executable_build(&params, &status);
+    MUST(exec);
+    gb_executable_destroy(exec);
+    caps->max_binding_bytes--;
+    cr_expect_null(gb_executable_build(&params, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect(strstr(status.what, "word table") && strstr(status.what, caps->name), "%s",
+              status.what);
+    gb_device_close(device);
+}
+
+/* ---- chains ---- */
 
 /* A chain needs two tensors at a time, however long it is. */
 Test(memory, chain_needs_two)
