@@ -9,8 +9,8 @@
 
 /* ---- devices, described for people ---- */
 
-/* Prints a line for each device and marks the one with that UUID. */
-bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *out,
+/* Prints a line for each device and marks the chosen one (NULL: none). */
+bool gb_devices_print(const gb_config *config, const gb_device_caps *chosen, FILE *out,
                       gb_status *status);
 /* Prints the devices that can be used, one a line: "INDEX: NAME, DRIVER". */
 bool gb_devices_print_names(const gb_config *config, FILE *out, gb_status *status);

@@ -28,7 +28,7 @@ static int examine(gb_device *device, bool all)
 {
     const gb_config *config = gb_device_config(device);
     gb_status status = {0};
-    bool ok = gb_devices_print(config, gb_device_get_caps(device)->uuid, stdout, &status);
+    bool ok = gb_devices_print(config, gb_device_get_caps(device), stdout, &status);
     gb_device_print(device, stdout);
     ok = test(device, all, &status) && ok;
     if (status.code)
@@ -65,7 +65,7 @@ static int run(const gb_call *call)
     params.validation = params.quiet = true;
     gb_device *device = gb_device_open(&params, &status);
     if (!device) {
-        gb_devices_print(&config, "", stdout, &ignored);
+        gb_devices_print(&config, NULL, stdout, &ignored);
         gb_status_print(&status);
         return GB_DEVICE;
     }

@@ -11,7 +11,7 @@
 
 /* ---- devices ---- */
 
-bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *out,
+bool gb_devices_print(const gb_config *config, const gb_device_caps *chosen, FILE *out,
                       gb_status *status)
 {
     gb_device_caps *caps;
@@ -25,8 +25,9 @@ bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *ou
             system.architecture);
     fprintf(out, "Devices (* is used)\n");
     for (size_t i = 0; i < count; i++)
-        fprintf(out, " %c %u  %s (%s), %s%s%s\n", !strcmp(caps[i].uuid, chosen_uuid) ? '*' : ' ',
-                caps[i].index, caps[i].name, gb_device_type_name(caps[i].type), caps[i].driver,
+        fprintf(out, " %c %u  %s (%s), %s%s%s\n",
+                chosen && caps[i].index == chosen->index ? '*' : ' ', caps[i].index, caps[i].name,
+                gb_device_type_name(caps[i].type), caps[i].driver,
                 caps[i].usable ? "" : ": not usable: ", caps[i].reason);
     free(caps);
     return true;

@@ -113,8 +113,10 @@ typedef struct worker {
 
 static bool pool_open(pool *c, gb_device *device, gb_status *status)
 {
-    gb_device_params params =
-        gb_ops_device(gb_device_config(device), gb_device_get_caps(device)->uuid);
+    /* Not by its UUID: two drivers of one device have that in common. */
+    char index[12];
+    snprintf(index, sizeof index, "%u", gb_device_get_caps(device)->index);
+    gb_device_params params = gb_ops_device(gb_device_config(device), index);
     params.validation = gb_device_validating(device);
     params.quiet = true;
     *c = (pool){.devices = {device}, .count = 1};

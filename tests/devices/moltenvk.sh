@@ -37,4 +37,12 @@ expect 'a version without timeline semaphores: exit 4' [ $? = 4 ]
 expect 'and that is said' grep -q 'timeline semaphores' out
 GABBRO_VALIDATION=0 MOLTENVK_LACKS=portability "$gabbro" doctor >out 2>&1
 expect 'a device without its subset is refused' grep -q '^moltenvk: refused: a device without VK_KHR_portability_subset' out
+
+# Beside another driver of the same device, which has its UUID, only the chosen one is used and marked.
+both=$work/icd.json:$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' | head -n 1)
+VK_DRIVER_FILES=$both VK_ICD_FILENAMES=$both GABBRO_VALIDATION=0 MOLTENVK_LACKS=portability \
+    "$gabbro" doctor --quick --device cpu >out 2>&1
+expect 'of two drivers of a device the chosen one is tested' [ $? = 0 ] || tail out
+expect 'and no other' [ "$(grep -c '^moltenvk: refused' out)" = 0 ]
+expect 'and one is marked' [ "$(grep -c '^ \* ' out)" = 1 ]
 checks_end
