@@ -23,4 +23,7 @@ bool diag_selftest_case_in(size_t i, gb_selftest_column column);
  * relative to the tensor's largest value. */
 bool diag_selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
 
+/* Whether two products of a device are the same but for rounding; what is no number is none. */
+bool diag_same_numbers(const float *a, const float *b, size_t count);
+
 #endif

@@ -139,13 +139,12 @@ static float *result_of(const tuner *t, const shape *s, size_t *count, gb_status
     return copy;
 }
 
-static bool same_numbers(const float *a, const float *b, size_t count)
+bool diag_same_numbers(const float *a, const float *b, size_t count)
 {
     double largest = 0, worst = 0;
     for (size_t i = 0; i < count; i++) {
         double apart = fabs((double)a[i] - b[i]);
-        if (!(apart <= worst)) /* NaN too */
-            worst = apart;
+        worst = apart <= worst ? worst : isnan(apart) ? INFINITY : apart;
         largest = fmax(largest, fabs((double)a[i]));
     }
     return worst <= WRONG * largest;
@@ -161,7 +160,7 @@ static bool check_tile(const tuner *t, const shape *s, uint32_t tiles, bool *rig
     gb_device_use_tiles(t->device, tiles);
     float *other = own ? result_of(t, s, &count, status) : NULL;
     if (other)
-        *right = same_numbers(own, other, count);
+        *right = diag_same_numbers(own, other, count);
     free(own);
     free(other);
     return other != NULL;

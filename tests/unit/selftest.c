@@ -1,7 +1,10 @@
 /* What the self-test found is kept and heeded, and kernels that cannot run are not chosen. */
 #include "scratch.h"
+#include "diag/selftest.h"
 #include "ops/kernels.h"
 #include "vk/private.h"
+
+#include <math.h>
 
 static gb_device_caps cpu_device(uint32_t subgroup)
 {
@@ -116,4 +119,20 @@ Test(selftest, damaged_records_count_as_none)
     free(whole);
     free(path);
     scratch_leave(&s);
+}
+
+/* A tile that gives one NaN among right numbers is wrong, wherever it is. */
+Test(selftest, a_tile_with_a_nan_is_wrong)
+{
+    const float own[] = {1, 2, 3}, rounded[] = {1, 2, 3.00001f}, other[] = {1, 2, 3.1f};
+    cr_expect(diag_same_numbers(own, own, 3));
+    cr_expect(diag_same_numbers(own, rounded, 3));
+    cr_expect_not(diag_same_numbers(own, other, 3));
+    for (size_t i = 0; i < 3; i++) {
+        float one[] = {1, 2, 3};
+        one[i] = NAN;
+        cr_expect_not(diag_same_numbers(own, one, 3), "NaN at %zu", i);
+        one[i] = INFINITY;
+        cr_expect_not(diag_same_numbers(own, one, 3), "infinity at %zu", i);
+    }
 }
