@@ -1,9 +1,9 @@
 /* The records of a table: what of them is compared with a run, and what recording changes. */
 #include "small_report.h"
 
-TestSuite(recorded, .init = setup, .fini = teardown);
+TestSuite(records, .init = setup, .fini = teardown);
 
-Test(recorded, recorded_seeds_decide)
+Test(records, recorded_seeds_decide)
 {
     gb_status status = {0};
     put_results("three.jsonl", 42, 44, "{}");
@@ -38,7 +38,7 @@ Test(recorded, recorded_seeds_decide)
 }
 
 /* A recorded seed may lack rows on request; this run's has them. */
-Test(recorded, a_seed_with_more_rows_takes_the_place_of_the_recorded_one)
+Test(records, a_seed_with_more_rows_takes_the_place_of_the_recorded_one)
 {
     static const char head[] = "{\"table\": \"x/table1\", \"collection\": \"w\"}\n",
                       row[] = "{\"row\": \"%s\", \"seed\": %d, \"column\": \"set:MRR@10\", "
@@ -67,7 +67,7 @@ Test(recorded, a_seed_with_more_rows_takes_the_place_of_the_recorded_one)
 }
 
 /* Times of two machines are judged apart: the larger set of seeds, this run's if they are equal. */
-Test(recorded, times_do_not_mix)
+Test(records, times_do_not_mix)
 {
     put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
                                        "efficiency:s\tdev:MRR@10 set:MRR@10\ts\tSeconds\n");
@@ -94,7 +94,7 @@ Test(recorded, times_do_not_mix)
     }
 }
 
-Test(recorded, other_settings_do_not_mix)
+Test(records, other_settings_do_not_mix)
 {
     gb_status status = {0};
     put_results("three.jsonl", 42, 44, "{\"steps\": 600}");
@@ -111,7 +111,7 @@ Test(recorded, other_settings_do_not_mix)
 
 /* The sum of the table's commands decides, where it is told: settings that it does not use may
  * change. */
-Test(recorded, the_recipe_decides)
+Test(records, the_recipe_decides)
 {
     gb_status status = {0};
     put_results("three.jsonl", 42, 44, "{\"steps\": 600}, \"recipe\": \"1-2\"");
@@ -133,7 +133,7 @@ Test(recorded, the_recipe_decides)
     gb_report_free(report);
 }
 
-Test(recorded, recording_adds_and_replaces_seeds)
+Test(records, recording_adds_and_replaces_seeds)
 {
     gb_status status = {0};
     put_results("a.jsonl", 42, 43, "{}");
@@ -177,7 +177,7 @@ static void put_row(const char *name, const char *kernels, const char *recipe)
     put(name, text);
 }
 
-Test(recorded, rows_that_were_not_made_again_stay_recorded)
+Test(records, rows_that_were_not_made_again_stay_recorded)
 {
     gb_status status = {0};
     put_results("a.jsonl", 42, 42, "{}, \"recipe\": \"1-2\"");
@@ -204,7 +204,7 @@ Test(recorded, rows_that_were_not_made_again_stay_recorded)
 }
 
 /* The table's recipe is that of a plain run, which does not have the commands of such a row. */
-Test(recorded, a_row_on_request_has_a_recipe_of_its_own)
+Test(records, a_row_on_request_has_a_recipe_of_its_own)
 {
     gb_status status = {0};
     put_row("made.jsonl", "abc", "5-6");
