@@ -55,9 +55,13 @@ done
 recipe bow/table6
 has 1 "without the task, but with the same mask ratio" '^gabbro pretrain mlm' '--steps 1200' '--mask-ratio 0.15 '
 recipe bow/table3
-for system in seed simlm condenser cocondenser enhanced; do
+for system in simlm cocondenser enhanced; do
     has 2 "$system is trained, on either corpus" "^gabbro pretrain $system "
 done
+for system in seed condenser; do
+    has 1 "$system is trained once, on the articles" "^gabbro pretrain $system " "$articles"
+done
+has 2 "coCondenser begins as a Condenser" '^gabbro pretrain cocondenser ' '--init <pretrain-condenser'
 recipe bow/table2 --scale paper
 has 20 "20 epochs at 5e-6 on questions with answers" '^gabbro finetune' '--epochs 20 ' '--learning-rate 0.000005 '
 recipe bow/table1 --scale paper
