@@ -101,6 +101,9 @@ typedef enum gb_run_format {
  * NULL) gets the run's tag, which the caller frees. */
 bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *names, gb_run *run,
                  char **tag, gb_status *status);
+/* Reads the run of an artifact of the store, which is the file run.trec of its folder. */
+bool gb_run_read_artifact(const char *artifact, const gb_run_names *names, gb_run *run,
+                          gb_status *status);
 /* How a run is written. */
 typedef struct gb_run_style {
     gb_run_format format; /* GB_RUN_AUTO writes TREC */

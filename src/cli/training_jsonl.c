@@ -13,13 +13,11 @@ bool cli_write_training(const cli_training *how, const char *folder, gb_status *
     gb_collection *collection = gb_open_collection(how->collection, status);
     gb_run_names names = {0};
     gb_run run = {0};
-    char *path = gb_path_join(status, folder, "run.trec");
     const gb_training_file file = {
         .collection = collection, .split = how->split, .skip = how->skip, .depth = how->depth};
-    bool ok = collection && path && gb_run_names_of(collection, &names, status) &&
-              gb_run_read(path, GB_RUN_TREC, &names, &run, NULL, status) &&
+    bool ok = collection && gb_run_names_of(collection, &names, status) &&
+              gb_run_read_artifact(folder, &names, &run, status) &&
               gb_run_write_training(&run, &file, how->path, status);
-    free(path);
     gb_run_free(&run);
     gb_run_names_free(&names);
     gb_collection_close(collection);

@@ -310,6 +310,15 @@ bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *nam
     return true;
 }
 
+bool gb_run_read_artifact(const char *artifact, const gb_run_names *names, gb_run *run,
+                          gb_status *status)
+{
+    char *path = gb_path_join(status, artifact, "run.trec");
+    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
+    free(path);
+    return ok;
+}
+
 /* Few digits when they say it all, 17 always do. */
 void gb_run_print_score(double score, char text[40])
 {

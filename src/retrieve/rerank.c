@@ -157,11 +157,8 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
 
 bool retrieve_read_run(const char *named, const gb_run_names *names, gb_run *run, gb_status *status)
 {
-    char *inside = gb_dir_exists(named) ? gb_path_join(status, named, "run.trec") : NULL;
-    bool ok = gb_run_read(inside ? inside : named, inside ? GB_RUN_TREC : GB_RUN_AUTO, names, run,
-                          NULL, status);
-    free(inside);
-    return ok;
+    return gb_dir_exists(named) ? gb_run_read_artifact(named, names, run, status)
+                                : gb_run_read(named, GB_RUN_AUTO, names, run, NULL, status);
 }
 
 static bool is_evaluation(const char *named)

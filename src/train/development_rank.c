@@ -87,7 +87,7 @@ bool train_dev_read_run(train_dev *d, gb_status *status)
     gb_run run = {0};
     uint32_t most = d->how.depth, found = 0;
     bool ok = gb_run_names_of(d->how.collection, &names, status) &&
-              train_read_run(d->how.settings->run, &names, &run, status);
+              gb_run_read_artifact(d->how.settings->run, &names, &run, status);
     for (uint32_t q = 0; ok && q < d->split.count; q++) {
         const gb_run_list *list = gb_run_find(&run, d->split.queries[q]);
         uint32_t count = list ? list->count < most ? list->count : most : 0;

@@ -38,9 +38,6 @@ typedef struct train_set_params {
  * also after a failure. */
 bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
                     gb_filtered *filtered, gb_status *status);
-/* Reads an artifact's run.trec. */
-bool train_read_run(const char *artifact, const gb_run_names *names, gb_run *run,
-                    gb_status *status);
 /* Reads a teacher's scores and leaves out of the set what it did not score; drop: where that is
  * not an error. */
 typedef struct train_teacher_params {

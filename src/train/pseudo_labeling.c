@@ -55,7 +55,7 @@ bool gb_pseudo_label(gb_maker *maker, const gb_pseudo_settings *settings, gb_sta
     char *run = judgements ? gb_maker_file(maker, "run.trec", status) : NULL;
     bool ok = run && gb_run_names_of(collection, &names, status) &&
               gb_split_open(collection, GB_UNLABELLED, &unlabelled, status) &&
-              train_read_run(settings->run, &names, &scored, status) &&
+              gb_run_read_artifact(settings->run, &names, &scored, status) &&
               gb_pseudo_labels(&scored, unlabelled.queries, unlabelled.count, &settings->bounds,
                                &qrels, &negatives, &counts, status) &&
               write_qrels(judgements, &qrels, &names, status) &&

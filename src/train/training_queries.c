@@ -4,14 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool train_read_run(const char *artifact, const gb_run_names *names, gb_run *run, gb_status *status)
-{
-    char *path = gb_path_join(status, artifact, "run.trec");
-    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
-    free(path);
-    return ok;
-}
-
 static void log_filtered(const gb_filtered *n)
 {
     if (n->left < n->before)
@@ -54,7 +46,7 @@ static bool filter_set(const train_set_params *params, const gb_run *runs,
                               .max_score = o->max_score == GB_OPEN_REAL ? INFINITY : o->max_score};
     bool ok = check_filter(o, status) &&
               (!o->unique_texts || gb_text_hashes_make(texts, params->tokens, status)) &&
-              (!o->scores || train_read_run(o->scores, names, &scores, status));
+              (!o->scores || gb_run_read_artifact(o->scores, names, &scores, status));
     if (ok) {
         gb_training_set_filter(set, &how, filtered);
         log_filtered(filtered);
@@ -105,7 +97,7 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
               read_judgements(params, &names, &qrels, status) &&
               gb_qrels_sample(&qrels, params->queries, params->seed, status);
     for (size_t i = 0; ok && i < count; i++)
-        ok = train_read_run(params->negatives->items[i], &names, &runs[i], status);
+        ok = gb_run_read_artifact(params->negatives->items[i], &names, &runs[i], status);
     ok = ok && gb_training_set_make(set, &qrels, runs, count, params->depth, status) &&
          filter_set(params, runs, &names, set, texts, filtered, status);
     for (size_t i = 0; runs && i < count; i++)
@@ -137,7 +129,7 @@ bool train_teacher_read(const train_teacher_params *params, gb_training_set *set
 {
     gb_run_names names = {0};
     bool ok = gb_run_names_of(params->collection, &names, status) &&
-              train_read_run(params->run, &names, teacher, status);
+              gb_run_read_artifact(params->run, &names, teacher, status);
     gb_run_names_free(&names);
     if (!ok)
         return false;
