@@ -24,7 +24,8 @@ places=${GABBRO_TEST_ICDS:-${XDG_CACHE_HOME:-$HOME/.cache}/gabbro/icds}
 logs=$build/meson-logs/devices
 gabbro=$build/src/cli/gabbro
 mkdir -p "$logs" || exit 2
-[ $# -gt 0 ] || set -- unit/test_vk_runtime op/test_adamw op/test_attention op/test_contrast op/test_ops op/test_topk \
+[ $# -gt 0 ] || set -- unit/test_vk_runtime unit/test_vk_memory op/test_adamw op/test_attention op/test_contrast \
+    op/test_ops op/test_topk \
     tape/test_gradients tape/test_replay tape/test_search nn/test_training nn/test_objectives nn/test_encode
 : "${GABBRO_VALIDATION:=1}"
 CRITERION_VERBOSITY_LEVEL=1
