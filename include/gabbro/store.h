@@ -46,7 +46,7 @@ typedef struct gb_artifact_desc {
 typedef struct gb_artifact gb_artifact;
 /* Finds the finished artifact, or opens its work folder and takes its lock. If another process
  * holds the lock, waits until that is done (see no_wait; GB_INTERRUPTED on a signal). A damaged
- * artifact is reported, removed and made again. */
+ * artifact is reported, removed and made again; one that cannot be read is an error. */
 gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb_status *status);
 bool gb_artifact_done(const gb_artifact *step); /* it is finished, and its folder can be used */
 const char *gb_artifact_name(const gb_artifact *step); /* "<kind>-<key>" */
@@ -97,8 +97,8 @@ typedef struct gb_store_freed {
     uint32_t damaged; /* damaged artifacts */
     uint64_t bytes;   /* size of both */
 } gb_store_freed;
-/* Removes work folders that nobody works on, damaged artifacts, and stale locks. dry_run only
- * counts. */
+/* Removes work folders that nobody works on, damaged artifacts, and stale locks. What cannot be
+ * read is not taken for damaged. dry_run only counts. */
 bool gb_store_gc(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status);
 
 #endif

@@ -195,8 +195,17 @@ bool store_remove_drafts(const char *folder, gb_status *status)
 
 /* ---- run.json ---- */
 
-/* The outputs as run.json lists them; with `hash` their content too. */
-static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_status *status)
+/* Whether a file is known to be missing: one that cannot be looked at may be there. */
+static bool is_missing(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* The outputs as run.json lists them; with `hash` their content too. *known: false where a file
+ * cannot be looked at. */
+static bool outputs_fit(const char *folder, json_t *outputs, bool hash, bool *known,
+                        gb_status *status)
 {
     const char *name;
     json_t *entry;
@@ -207,7 +216,10 @@ static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_statu
         char hex[GB_HASH_SIZE];
         const char *expected = json_string_value(json_object_get(entry, "sha256"));
         bool ok = path != NULL;
-        if (ok && (stat(path, &info) != 0 || !S_ISREG(info.st_mode)))
+        if (ok && stat(path, &info) != 0 && !is_missing(path)) {
+            *known = false;
+            ok = gb_fail(status, GB_DATA, path, NULL, "cannot read: %s", strerror(errno));
+        } else if (ok && (is_missing(path) || !S_ISREG(info.st_mode)))
             ok = gb_fail(status, GB_DATA, path, NULL, "missing from the step");
         else if (ok && info.st_size != json_integer_value(json_object_get(entry, "bytes")))
             ok = gb_fail(status, GB_DATA, path, NULL, "not of the size that run.json gives");
@@ -247,31 +259,41 @@ static bool name_fits(const json_t *run, const char *name, const char *path, gb_
     return true;
 }
 
-json_t *store_run_read(const char *folder, const char *name, gb_status *status)
+json_t *store_run_read(const char *folder, const char *name, bool *damaged, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, RUN_FILE);
-    json_t *run = path ? gb_json_load(path, 0, status) : NULL;
+    gb_status why = {0};
+    size_t length;
+    char *path = gb_path_join(&why, folder, RUN_FILE);
+    char *text = path ? gb_read_file(path, &length, &why) : NULL;
+    bool known = text || (path && is_missing(path));
+    json_t *run = text ? gb_json_parse(text, length, 0, path, &why) : NULL;
     json_t *outputs = json_object_get(run, "outputs");
-    if (run && (!json_is_object(outputs) || !name_fits(run, name, path, status) ||
-                !outputs_fit(folder, outputs, false, status))) {
+    if (run && (!json_is_object(outputs) || !name_fits(run, name, path, &why) ||
+                !outputs_fit(folder, outputs, false, &known, &why))) {
         if (!json_is_object(outputs))
-            gb_fail(status, GB_DATA, path, NULL, "damaged: no list of outputs");
+            gb_fail(&why, GB_DATA, path, NULL, "damaged: no list of outputs");
         json_decref(run);
         run = NULL;
     }
+    if (damaged)
+        *damaged = !run && known && why.code != GB_MEMORY;
+    if (!run && status)
+        *status = why;
+    free(text);
     free(path);
     return run;
 }
 
 json_t *gb_artifact_read(const char *path, gb_status *status)
 {
-    return store_run_read(path, NULL, status);
+    return store_run_read(path, NULL, NULL, status);
 }
 
 bool gb_artifact_verify(const char *path, gb_status *status)
 {
-    json_t *run = store_run_read(path, NULL, status);
-    bool ok = run && outputs_fit(path, json_object_get(run, "outputs"), true, status);
+    json_t *run = store_run_read(path, NULL, NULL, status);
+    bool known,
+        ok = run && outputs_fit(path, json_object_get(run, "outputs"), true, &known, status);
     json_decref(run);
     return ok;
 }
@@ -285,7 +307,7 @@ bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status
     bool step = gb_file_exists(run_path), ok = true;
     free(run_path);
     if (step) {
-        json_t *run = store_run_read(path, NULL, status);
+        json_t *run = store_run_read(path, NULL, NULL, status);
         ok = run != NULL;
         if (ok)
             snprintf(identity, GB_IDENTITY, "%s", json_string_value(json_object_get(run, "step")));

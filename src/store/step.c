@@ -74,9 +74,9 @@ static gb_artifact *step_create(gb_store *store, const gb_artifact_desc *desc, g
     return step;
 }
 
-static bool is_complete(const char *folder, const char *name, gb_status *status)
+static bool is_complete(const char *folder, const char *name, bool *damaged, gb_status *status)
 {
-    json_t *run = store_run_read(folder, name, status);
+    json_t *run = store_run_read(folder, name, damaged, status);
     json_decref(run);
     return run != NULL;
 }
@@ -119,13 +119,14 @@ static bool remove_damaged(gb_artifact *step, const gb_status *why, gb_status *s
 static bool prepare_work(gb_artifact *step, gb_status *status)
 {
     gb_status why = {0};
-    if (is_complete(step->final, step->name, &why)) { /* made while we waited */
+    bool damaged;
+    if (is_complete(step->final, step->name, &damaged, &why)) { /* made while we waited */
         step->done = true;
         store_lock_drop(step->lock_path, step->lock);
         step->lock = -1;
         return true;
     }
-    if (why.code == GB_MEMORY) { /* nothing is known of the step */
+    if (!damaged) { /* nothing is known of the step: it may be whole */
         if (status)
             *status = why;
         return false;
@@ -137,7 +138,7 @@ static bool prepare_work(gb_artifact *step, gb_status *status)
         return gb_make_dirs(step->work, status);
     if (!store_remove_drafts(step->work, status))
         return false;
-    if (is_complete(step->work, step->name, NULL))
+    if (is_complete(step->work, step->name, NULL, NULL))
         return publish(step, status);
     return true;
 }
@@ -148,7 +149,7 @@ gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb
     if (!step)
         return NULL;
     step->start_s = gb_now_s();
-    if (is_complete(step->final, step->name, NULL)) {
+    if (is_complete(step->final, step->name, NULL, NULL)) {
         step->done = true;
         return step;
     }

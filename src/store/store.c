@@ -84,7 +84,7 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
     bool ok = true;
     for (size_t i = 0; ok && i < entries.count; i++) {
         char *path = gb_path_join(status, store->root, entries.names[i]);
-        json_t *run = path ? store_run_read(path, entries.names[i], NULL) : NULL;
+        json_t *run = path ? store_run_read(path, entries.names[i], NULL, NULL) : NULL;
         ok = path && each(ctx, entries.names[i], path, run, status);
         json_decref(run);
         free(path);
@@ -158,11 +158,15 @@ static bool free_step(gb_store *store, const char *path, const char *name, bool 
             *status = busy;
     } else if (lock >= 0) {
         gb_status why = {0};
-        json_t *run = store_run_read(path, name, &why);
+        bool damaged;
+        json_t *run = store_run_read(path, name, &damaged, &why);
         if (why.code == GB_MEMORY) { /* nothing is known of the step */
             ok = false;
             if (status)
                 *status = why;
+        } else if (!run && !damaged) {
+            gb_log(GB_LOG_WARN, "%s stays, as it cannot be read: %s: %s", name, why.where,
+                   why.what);
         } else if (!run) { /* a whole one was finished meanwhile, or only waits for its rename */
             (*count)++;
             *bytes += tree_bytes(path);
@@ -184,7 +188,7 @@ static bool gc_finished(gb_store *store, bool dry_run, gb_store_freed *freed, gb
     for (size_t i = 0; ok && i < entries.count; i++) {
         const char *name = entries.names[i];
         char *path = gb_path_join(status, store->root, name);
-        json_t *run = path ? store_run_read(path, name, NULL) : NULL;
+        json_t *run = path ? store_run_read(path, name, NULL, NULL) : NULL;
         ok = path &&
              (run || free_step(store, path, name, dry_run, &freed->damaged, &freed->bytes, status));
         json_decref(run);

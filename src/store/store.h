@@ -20,8 +20,9 @@ bool store_desc_key(const json_t *desc, char key[GB_ARTIFACT_KEY], gb_status *st
  * disk, run.json and resume/ left out; new reference. */
 json_t *store_outputs_collect(const char *folder, gb_status *status);
 /* run.json of a folder, checked against the name it must have (NULL: the one it says) and the sizes
- * of the outputs; new reference, or NULL. */
-json_t *store_run_read(const char *folder, const char *name, gb_status *status);
+ * of the outputs; new reference, or NULL. *damaged (may be NULL) tells whether the folder is known
+ * not to be whole: one that cannot be read may well be. */
+json_t *store_run_read(const char *folder, const char *name, bool *damaged, gb_status *status);
 /* Removes the drafts that a killed process left in a folder and below. */
 bool store_remove_drafts(const char *folder, gb_status *status);
 /* Brings a file, or the names in a folder, to the disk. */

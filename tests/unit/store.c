@@ -334,6 +334,30 @@ Test(store, damage_is_no_hit)
     free(path);
 }
 
+/* A record that is there and cannot be opened, as where another user owns it, or the disk fails. */
+Test(store, unreadable_is_no_damage)
+{
+    char *path = make_step();
+    char *run = gb_path_join(NULL, path, "run.json"), *aside = gb_path_join(NULL, root, "aside");
+    cr_assert_eq(rename(run, aside), 0);
+    cr_assert_eq(symlink("run.json", run), 0);
+    gb_artifact_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+    gb_status status = {0};
+    cr_expect_null(gb_artifact_begin(store, &desc, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect(strstr(status.where, "run.json"), "the file is named: %s", status.where);
+    gb_store_freed freed;
+    cr_expect(gb_store_gc(store, false, &freed, &status));
+    cr_expect_eq(freed.damaged, 0);
+    cr_assert_eq(rename(aside, run), 0);
+    gb_artifact *step = begin();
+    cr_expect(gb_artifact_done(step), "it is as it was");
+    gb_artifact_close(step);
+    free(aside);
+    free(run);
+    free(path);
+}
+
 Test(store, verify_sees_changed_bytes)
 {
     char *path = make_step();
