@@ -68,6 +68,17 @@ void gb_artifact_close(gb_artifact *step);
  * system does not say. `what` they are, such as "vectors", is said where they do not: GB_DATA. */
 bool gb_store_room(const char *path, uint64_t bytes, const char *what, gb_status *status);
 
+/* ---- files that several processes change ---- */
+
+/* Keeps others, who ask for it, too, from a file while it is read and written anew. */
+typedef struct gb_file_lock {
+    char *path; /* FILE.lock, which is there as long as it is held */
+    int fd;     /* of it; -1: not held */
+} gb_file_lock;
+/* Waits for whoever holds it (GB_INTERRUPTED on a signal). The folder must be there. */
+bool gb_file_lock_take(gb_file_lock *lock, const char *file, gb_status *status);
+void gb_file_lock_drop(gb_file_lock *lock); /* also of one that was not taken */
+
 /* ---- looking at artifacts ---- */
 
 #define GB_IDENTITY 76

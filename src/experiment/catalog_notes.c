@@ -43,11 +43,14 @@ bool gb_catalog_note(const char *root, const char *table, const char *scale, con
     for (char *at = path ? path + strlen(folder) + 1 : NULL; at && *at; at++)
         if (*at == '/')
             *at = '-';
-    json_t *note =
-        path && gb_make_dirs(folder, status) ? read_note(path, table, scale, status) : NULL;
+    gb_file_lock lock = {.fd = -1};
+    json_t *note = path && gb_make_dirs(folder, status) && gb_file_lock_take(&lock, path, status)
+                       ? read_note(path, table, scale, status)
+                       : NULL;
     bool ok = note &&
               (merge(json_object_get(note, "rows"), rows) || gb_fail_memory(status, "noting rows"));
     ok = ok && gb_json_save(note, GB_JSON_FILE, path, status);
+    gb_file_lock_drop(&lock);
     json_decref(note);
     free(path);
     free(folder);

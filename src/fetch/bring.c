@@ -1,6 +1,8 @@
 /* Fetches an entry of the manifest, file by file, and records what has been fetched. */
 #include "gabbro/fetch.h"
 
+#include <gabbro/store.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,12 +54,15 @@ static bool record(const char *folder, const gb_source_file *file, const gb_seen
     char sha256[65], compared[80];
     gb_text text = {0};
     char *path = gb_path_join(status, folder, "fetched.tsv");
+    gb_file_lock lock = {.fd = -1};
     gb_text_printf(&text, "%s", record_head);
-    bool ok = path && read_record(path, file->name, sha256, &text, status);
+    bool ok = path && gb_file_lock_take(&lock, path, status) &&
+              read_record(path, file->name, sha256, &text, status);
     compared_with(file, seen, compared);
     gb_text_printf(&text, "%s\t%llu\t%s\t%s\t%s\t%s\n", file->name, (unsigned long long)seen->bytes,
                    seen->sha256, seen->md5, seen->from, compared);
     ok = ok && gb_text_write(&text, path, status);
+    gb_file_lock_drop(&lock);
     gb_text_free(&text);
     free(path);
     if (ok)

@@ -1,6 +1,8 @@
 /* Recorded results: tables/recorded/<table>.<scale>.json. */
 #include "private.h"
 
+#include <gabbro/store.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,10 +246,13 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         return gb_fail(status, GB_USAGE, NULL, "leave out --record",
                        "results of one's own collection are not recorded");
     gb_status own = {0};
+    gb_file_lock lock = {.fd = -1};
     char *path = recorded_path(report, tables_dir, &own);
     char *folder = gb_path_join(&own, tables_dir, "recorded");
-    json_t *root = path ? load(path, &own) : NULL;
-    bool ok = own.code == GB_OK && path && folder;
+    /* Another seed may be recorded at the same time. */
+    bool ok = path && folder && gb_make_dirs(folder, &own) && gb_file_lock_take(&lock, path, &own);
+    json_t *root = ok ? load(path, &own) : NULL;
+    ok = own.code == GB_OK;
     const char *why = root ? misfit(report, root) : NULL;
     if (ok && why)
         ok = gb_fail(&own, GB_DATA, path, "remove the file to start anew", "not recorded: %s", why);
@@ -263,8 +268,8 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         snprintf(name, sizeof name, "%llu", (unsigned long long)report->here.items[i].seed);
         ok = set_seed(seeds, name, seed_to_json(report, &report->here.items[i]), &own);
     }
-    ok = ok && gb_make_dirs(folder, &own) &&
-         gb_json_save(root, GB_JSON_FILE | GB_JSON_NEWLINE, path, &own);
+    ok = ok && gb_json_save(root, GB_JSON_FILE | GB_JSON_NEWLINE, path, &own);
+    gb_file_lock_drop(&lock);
     json_decref(root);
     free(folder);
     free(path);

@@ -184,6 +184,21 @@ cp "$work/content" "$work/place/data.tsv"
 fetch unknown-place --from "$work/place"
 expect "where nothing is known the name decides ($status)" whole unknown-place
 
+# Several that write into one folder at once: fetched.tsv has all of them.
+for one in 1 2 3 4 5 6; do
+    echo $one >"$work/place/$one"
+    printf '[at-once-%s]\nabout = a test\nterms = none at all\nfile = %s\n' $one $one
+done >"$work/many"
+for one in 1 2 3 4 5 6; do
+    "$gabbro" data fetch at-once-$one --manifest "$work/many" --to "$work/at-once" --accept --from "$work/place/$one" \
+        >"$work/said$one" 2>&1 &
+    writing="${writing:-} $!"
+done
+# shellcheck disable=SC2086 # numbers of processes
+wait $writing
+expect "six at once are all noted" [ "$(grep -c '^[1-6]' "$work/at-once/fetched.tsv")" = 6 ]
+expect "and no lock stays" [ ! -e "$work/at-once/fetched.tsv.lock" ]
+
 # What is said, and what is refused.
 "$gabbro" data fetch ok --manifest "$work/manifest" --to "$work/terms" >"$work/said" 2>&1 </dev/null
 status=$?

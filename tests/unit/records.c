@@ -1,6 +1,9 @@
 /* The records of a table: what of them is compared with a run, and what recording changes. */
 #include "small_report.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 TestSuite(records, .init = setup, .fini = teardown);
 
 Test(records, recorded_seeds_decide)
@@ -175,6 +178,37 @@ static void put_row(const char *name, const char *kernels, const char *recipe)
              kernels, recipe ? ", \"recipes_on_request\": {\"span\": \"" : "", recipe ? recipe : "",
              recipe ? "\"}" : "");
     put(name, text);
+}
+
+/* Two processes that read the same records and write them anew would lose one's seed. */
+Test(records, seeds_that_are_recorded_at_once_all_stay)
+{
+    enum { AT_ONCE = 4 };
+    gb_report *reports[AT_ONCE];
+    gb_status status = {0};
+    pid_t children[AT_ONCE];
+    char *tables = gb_path_join(NULL, root, "tables");
+    for (int i = 0; i < AT_ONCE; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d.jsonl", i);
+        put_results(name, 42 + i, 42 + i, "{}");
+        reports[i] = build(name);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        if ((children[i] = fork()) == 0)
+            _exit(gb_report_record(reports[i], tables, NULL) ? 0 : 1);
+    for (int i = 0; i < AT_ONCE; i++) {
+        int result;
+        cr_assert_eq(waitpid(children[i], &result, 0), children[i]);
+        cr_expect_eq(result, 0);
+        gb_report_free(reports[i]);
+    }
+    char *path = gb_path_join(NULL, tables, "recorded/x-table1.mini.json");
+    json_t *all = gb_json_load(path, 0, &status);
+    cr_expect_eq(json_object_size(json_object_get(all, "seeds")), AT_ONCE);
+    json_decref(all);
+    free(path);
+    free(tables);
 }
 
 Test(records, rows_that_were_not_made_again_stay_recorded)
