@@ -16,6 +16,8 @@ import pathlib
 import re
 import sys
 
+from ._whole import whole
+
 ROWS = 4096  # in memory
 SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
 
@@ -67,7 +69,7 @@ def _line(row):
 def convert_file(path, to):
     """Writes the rows of a file as JSON lines; returns their number."""
     count = 0
-    with open(to, "w", encoding="utf-8") as out:
+    with whole(to) as out:
         for row in _rows(path):
             out.write(_line(row))
             count += 1
@@ -84,7 +86,7 @@ def convert_folder(folder, to, split="test"):
     counts = {"passages": 0, "queries": 0}
     with contextlib.ExitStack() as files:
         def create(*name):
-            return files.enter_context(open(to.joinpath(*name), "w", encoding="utf-8"))
+            return files.enter_context(whole(to.joinpath(*name)))
 
         corpus, queries, qrels = create("corpus.jsonl"), create("queries.jsonl"), {}
         for path in columns:
@@ -103,8 +105,8 @@ def convert_folder(folder, to, split="test"):
                     title = {} if asks or not row.get("title") else {"title": row["title"]}
                     (queries if asks else corpus).write(_line({"_id": _id(row), **title, "text": row["text"]}))
                     counts["queries" if asks else "passages"] += 1
-    if not counts["passages"]:
-        raise ValueError(f"{folder}: no Parquet file of passages, with an id and a text")
+        if not counts["passages"]:
+            raise ValueError(f"{folder}: no Parquet file of passages, with an id and a text")
     return counts
 
 

@@ -11,6 +11,8 @@ import pathlib
 import pickle
 import sys
 
+from ._whole import whole
+
 # What NumPy's arrays are pickled as: names of "numpy", and of two modules that NumPy 2 calls otherwise than NumPy 1.
 _ALLOWED = {
     "numpy": ("ndarray", "dtype"),
@@ -61,8 +63,9 @@ def convert(paths, to):
     to = pathlib.Path(to)
     to.mkdir(parents=True, exist_ok=True)
     vectors = numpy.ascontiguousarray(numpy.concatenate([part[0] for part in parts]))
-    numpy.save(to / "vectors.npy", vectors)
-    (to / "ids.txt").write_text("".join(one + "\n" for part in parts for one in part[1]), encoding="utf-8")
+    with whole(to / "vectors.npy", "wb") as out, whole(to / "ids.txt") as ids:
+        numpy.save(out, vectors)
+        ids.writelines(one + "\n" for part in parts for one in part[1])
     return len(vectors)
 
 

@@ -74,4 +74,13 @@ judgement q0 d0 set/qrels/train-test.parquet
 "$python" -m gabbro.parquet set --to both >out 2>said
 expect "a name of two splits is refused" [ $? = 1 ]
 expect "with its name" grep -q 'qrels/train-test.parquet: .* several splits' said
+
+# A row without an id ends it on the way.
+(cd all && find . -type f -exec sha256sum {} + | sort) >before
+printf '{"text": "no id"}\n' >>set/corpus/0000.parquet
+rm set/qrels/train-test.parquet
+"$python" -m gabbro.parquet set --to all >out 2>said
+expect "a row without an id is refused" grep -q 'a row without an id' said
+(cd all && find . -type f -exec sha256sum {} + | sort) >after
+expect "and the earlier files are whole, with nothing beside them" cmp before after
 checks_end
