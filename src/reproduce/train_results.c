@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Measures that are printed, of each split that has them. */
 static const char *const shown[] = {"MRR@10", "nDCG@10", "R@100", "Hit@10"};
@@ -218,12 +219,20 @@ static bool copy_tree(const char *from, const char *to, gb_status *status)
     return ok;
 }
 
+/* The whole model takes the place of an earlier one at once. */
 static bool copy_model(const char *artifact, const char *out, gb_status *status)
 {
     char *from = gb_path_join(status, artifact, "model"), *to = gb_path_join(status, out, "model");
-    bool ok = from && to && gb_remove_tree(to, status) && copy_tree(from, to, status);
+    char *draft = gb_format(status, "%s/.model.%ld.draft", out, (long)getpid());
+    bool ok = from && to && draft && gb_remove_tree(draft, status);
+    if (ok && !copy_tree(from, draft, status)) {
+        gb_remove_tree(draft, NULL);
+        ok = false;
+    }
+    ok = ok && gb_replace_folder(draft, to, status);
     free(from);
     free(to);
+    free(draft);
     return ok;
 }
 

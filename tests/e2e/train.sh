@@ -76,10 +76,22 @@ expect "the model embeds" sh -c "\"$gabbro\" embed first/model <text 2>/dev/null
 # ---- again, from a model, and bad input --------------------------------------------------------------
 "$gabbro" train --settings own.settings --out again --quiet >again.out 2>err
 expect "a second time nothing is trained, and the results are the same" cmp -s first/results.tsv again/results.tsv
-"$gabbro" train --settings own.settings --set rounds=1 --set finetune_epochs=3 --out json --jobs 1 --progress json >json.out 2>err
+"$gabbro" train --settings own.settings --set encoder_hidden=64 --set rounds=1 --set finetune_epochs=3 --out json --jobs 1 --progress json >json.out 2>err
 expect "as JSON every line is an object" [ "$(grep -c '^{"event": .*}$' err)" = "$(wc -l <err)" ]
 expect "with the steps of the training" grep -q '^{"event": "end", "label": "finetune", "unit": "steps", "done": 9, ' err
 expect "and what was made" [ "$(grep -c '^{"event": "artifact"' err)" -gt 6 ]
+sums() { (cd first/model && find . -type f -exec sha256sum {} + | sort); }
+sums >before
+(
+    trap '' XFSZ
+    ulimit -f 90 # blocks of 512 or of 1024 bytes: only that model takes more
+    "$gabbro" train --settings own.settings --set encoder_hidden=64 --set rounds=1 --set finetune_epochs=3 --out first \
+        --quiet >out 2>limited
+)
+expect "a model that cannot be copied: $(cut -c 1-80 limited)" grep -q 'model.*cannot write' limited
+sums >after
+expect "leaves the earlier one" cmp -s before after
+expect "and nothing else" [ -z "$(find first -name '*.draft')" ]
 printf '{"prompts": {"query": "ask: ", "document": "text: "}}' >first/model/config_sentence_transformers.json
 "$gabbro" train --settings own.settings --set mlm_steps=0 --set model=first/model --set rounds=1 --set dev=none --out prompted \
     >out 2>err || bad "from a model" err
