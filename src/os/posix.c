@@ -383,10 +383,13 @@ void *gb_os_function(const char *library, const char *name)
 
 void gb_os_on_stop(void (*stop)(int))
 {
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
+    /* A terminal that is closed; nohup has it ignored. */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     action.sa_flags |= (int)SA_RESETHAND;
     sigaction(SIGINT, &action, NULL);
     action.sa_handler = SIG_IGN;

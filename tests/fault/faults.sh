@@ -602,15 +602,18 @@ pretraining="pretrain cocondenser $data --vocabulary $vocabulary $dropout --cont
 finetuning="finetune --init $encoder $data --negatives $bm25 --dropout .1 --batch 4 --epochs 40"
 parts="pretrain cocondenser $data --vocabulary $vocabulary $dropout --context query --batch 4
     --steps 100 --head-layers 1 --micro-batch 3 --recompute layers"
+hangup=HUP # of a terminal that is closed, unless these tests run behind nohup
+# shellcheck disable=SC2016 # for the shell in it
+[ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ] || hangup=TERM
 for training in "$pretraining" "$finetuning" "$parts"; do
     name=${training%% *}
     [ "$training" != "$parts" ] || name="$name in parts"
-    for try in first second; do
-        stopped TERM "$work/log" $training
-        expect "$name, $try SIGTERM: 75 ($status)" [ "$status" = 75 ]
-        expect "$name, $try SIGTERM: says how to go on" \
+    for signal in TERM $hangup; do
+        stopped $signal "$work/log" $training
+        expect "$name, SIG$signal: 75 ($status)" [ "$status" = 75 ]
+        expect "$name, SIG$signal: says how to go on" \
             grep -q '^gabbro: .*stopped after step.*run the same command to resume' "$work/log"
-        expect "$name, $try SIGTERM: the store is whole" whole
+        expect "$name, SIG$signal: the store is whole" whole
     done
     stopped KILL "$work/log" $training
     expect "$name, SIGKILL: $status" [ "$status" = 137 ]
