@@ -49,7 +49,8 @@ bool retrieve_sparse_reader_next(sparse_reader *reader, uint32_t *count, gb_stat
 void retrieve_sparse_reader_close(sparse_reader *reader);
 
 /* What the functions of a retriever do where its vectors are sparse. The file of a rank is
- * `path`.RANK. */
+ * `path`.RANK-of-RANKS: another number of ranks has other passages in it. */
+char *retrieve_sparse_file_of(const char *path, uint32_t rank, uint32_t ranks, gb_status *status);
 bool retrieve_sparse_write(const gb_retriever *retriever, gb_text_kind kind,
                            const gb_encode_rows *texts, const gb_vector_file *file,
                            gb_padding *padding, gb_status *status);

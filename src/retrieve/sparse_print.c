@@ -97,7 +97,7 @@ bool retrieve_sparse_print(const gb_retriever *r, const char *path, const gb_enc
     bool ok = to && quote_tokens(&p, status) && (p.out = gb_out_open(to, status));
     uint32_t ranks = gb_ranks_count(r->how.ranks), first, count;
     for (uint32_t rank = 0; ok && rank < ranks; rank++) {
-        char *part = gb_format(status, "%s.%u", path, rank);
+        char *part = retrieve_sparse_file_of(path, rank, ranks, status);
         gb_ranks_range(rank, ranks, texts->count, &first, &count);
         ok = part && print_file(&p, part, first, count, status);
         free(part);

@@ -25,10 +25,15 @@ static bool open_source(const gb_retriever *r, gb_text_kind kind, sparse_source 
     return (source->encoder = retrieve_encoder(r, kind, status));
 }
 
-/* File of a rank; caller frees. */
-static char *file_of(const char *path, uint32_t rank, gb_status *status)
+char *retrieve_sparse_file_of(const char *path, uint32_t rank, uint32_t ranks, gb_status *status)
 {
-    return gb_format(status, "%s.%u", path, rank);
+    return gb_format(status, "%s.%u-of-%u", path, rank, ranks);
+}
+
+/* That of this rank; caller frees. */
+static char *file_of(const char *path, const gb_ranks *ranks, gb_status *status)
+{
+    return retrieve_sparse_file_of(path, gb_ranks_rank(ranks), gb_ranks_count(ranks), status);
 }
 
 bool retrieve_sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
@@ -40,7 +45,7 @@ bool retrieve_sparse_write(const gb_retriever *r, gb_text_kind kind, const gb_en
     sparse_source source = {0};
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &first, &own.count);
     own.first += first;
-    char *path = file_of(file->path, gb_ranks_rank(ranks), status);
+    char *path = file_of(file->path, ranks, status);
     const gb_vector_file own_file = {.path = path, .journal = file->journal};
     bool ok = path && open_source(r, kind, &source, status);
     gb_padding before = source.encoder ? gb_encoder_padding(source.encoder) : (gb_padding){0};
@@ -127,7 +132,7 @@ static bool add_passages(const gb_retriever *r, ranking *k, gb_status *status)
 {
     sparse_reader reader = {0};
     uint32_t count;
-    char *path = file_of(r->sparse_index, gb_ranks_rank(r->how.ranks), status);
+    char *path = file_of(r->sparse_index, r->how.ranks, status);
     bool ok = path && retrieve_sparse_reader_open(&reader, path, k->search.term_count, status);
     gb_progress progress;
     gb_progress_begin(&progress, "search", "passages", k->passages, 0);

@@ -81,6 +81,23 @@ cut=$(made evaluate --model "$splade" $data --depth 20 --passage-terms 5)
 names "$cut/runs/test.trec" >evaluated
 expect "which rank otherwise" [ "$(cmp -s evaluated found || echo other)" = other ]
 
+# ---- stopped, and by other numbers of ranks --------------------------------------------------------
+# A folder in the place of vectors.jsonl stops the command when the ranks have encoded. Two ranks then leave files of other
+# passages than three did.
+if has_ranks "$gabbro"; then
+    mv "$(dirname "$all")" one
+    unfinished=$GABBRO_STORE/work/$(basename "$(dirname "$all")")
+    mkdir -p "$unfinished/vectors.jsonl"
+    for count in 3 2; do
+        # shellcheck disable=SC2086
+        "$gabbro" encode --model "$splade" $data --ranks $count --quiet >/dev/null 2>log
+    done
+    rmdir "$unfinished/vectors.jsonl" || bad "stopped behind the encoding" log
+    # shellcheck disable=SC2086
+    "$gabbro" encode --model "$splade" $data --ranks 3 --quiet >/dev/null 2>log || bad "three ranks go on" log
+    expect "three ranks go on with what three of them wrote, not two" cmp "$all" one/vectors.jsonl
+fi
+
 # ---- weights of words ------------------------------------------------------------------------------
 
 # shellcheck disable=SC2086
