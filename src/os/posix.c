@@ -53,14 +53,15 @@ int gb_os_open_input(void)
 
 int gb_os_open_nameless(const char *path)
 {
-    static const char ending[] = ".spool-XXXXXX";
+    /* Killed before it is nameless it is a draft as others are, and goes with them. */
+    static const char ending[] = ".XXXXXX.draft";
     size_t length = strlen(path);
     char *name = malloc(length + sizeof ending);
     if (!name)
         return -1;
     memcpy(name, path, length);
     memcpy(name + length, ending, sizeof ending);
-    int file = mkstemp(name);
+    int file = mkstemps(name, sizeof ".draft" - 1);
     if (file >= 0) {
         unlink(name);
         fcntl(file, F_SETFD, FD_CLOEXEC);

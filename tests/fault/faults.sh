@@ -627,6 +627,19 @@ for training in "$pretraining" "$finetuning" "$parts"; do
     expect "$name, resumed: bit for bit as without interruption" same_outputs "$step"
 done
 
+# Killed when a file without a name still has one.
+if strace -o traced true 2>/dev/null; then
+    tokenizing="tokenize --collection $collection --vocabulary $vocabulary --passage-tokens 24"
+    strace -f -o traced -e trace=unlink -e inject=unlink:signal=KILL:when=1 "$GABBRO" $tokenizing --quiet \
+        >"$work/stdout" 2>"$work/stderr"
+    expect "tokenize is killed on the way" grep -q 'killed by SIGKILL' traced
+    step=$(gabbro $tokenizing)
+    quiet=$(gabbro $tokenizing --store other)
+    expect "tokenize, resumed: bit for bit as without interruption" same_outputs "$step"
+else
+    skipped "a kill at a call of the system: there is no strace"
+fi
+
 # shellcheck disable=SC2016 # for the shell in it
 fault 3 "standard output on a full disk" 'standard output: cannot write' \
     sh -c '"$GABBRO" tokenize "$@" >/dev/full' sh --collection "$collection" --vocabulary "$vocabulary" --quiet
