@@ -60,11 +60,13 @@ static void note(gb_maker *maker, const gb_train_result *result)
            (double)result->arena_bytes / (1 << 20), result->parts);
     json_object_set_new(
         maker->facts, "memory",
-        json_pack("{s:I, s:I, s:I, s:s, s:s}", "activation_bytes", (json_int_t)result->arena_bytes,
-                  "parts", (json_int_t)result->parts, "micro_batch",
-                  (json_int_t)result->micro_batch, "recompute",
+        json_pack("{s:I, s:s, s:s}", "micro_batch", (json_int_t)result->micro_batch, "recompute",
                   result->recompute == GB_RECOMPUTE_LAYERS ? "layers" : "none", "activations",
                   result->storage == GB_STORE_BFLOAT16 ? "bfloat16" : "float32"));
+    /* Of the batches since the last interruption, as times are. */
+    json_t *times = json_object_get(maker->facts, "times");
+    json_object_set_new(times, "activation_bytes", json_integer((json_int_t)result->arena_bytes));
+    json_object_set_new(times, "parts", json_integer((json_int_t)result->parts));
 }
 
 /* A training state is parameters and both moments; a new one is there before the old one goes. What
