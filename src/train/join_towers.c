@@ -104,10 +104,14 @@ static bool write_both(const tower *q, const tower *p, const char *to, gb_status
     how.query_prompt = q->prompts.query;
     how.passage_prompt = p->prompts.passage;
     how.prompt_left_out = q->how.prompt_left_out || p->how.prompt_left_out;
-    bool ok = gb_make_dirs(to, status) && save_tower(q, &how, to, status) &&
-              save_tower(p, &how, to, status) && gb_towers_write(to, &how, status);
-    if (!ok)
-        gb_remove_tree(to, NULL);
+    char *draft = gb_draft_create(to, "modules.json", status);
+    bool ok = draft && save_tower(q, &how, draft, status) && save_tower(p, &how, draft, status) &&
+              gb_towers_write(draft, &how, status);
+    if (ok)
+        ok = gb_replace_folder(draft, to, status);
+    else if (draft)
+        gb_remove_tree(draft, NULL);
+    free(draft);
     return ok;
 }
 

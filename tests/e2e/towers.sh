@@ -82,6 +82,16 @@ expect "which ranks as the model" cmp "$(made mine --model joined $data --split 
 "$gabbro" join-towers "$first/model" "$first/model" --to again 2>said
 expect "of two towers the one is taken that is asked for" cmp again/query/model.safetensors joined/query/model.safetensors
 refused 2 "a folder that is there" "already" join-towers "$first/model" "$first/model" --to joined
+if strace -o traced true 2>/dev/null; then
+    strace -f -o traced -e trace=fsync -e inject=fsync:signal=KILL:when=8 "$gabbro" join-towers "$first/model" "$first/model" --to killed \
+        2>said
+    expect "killed on the way" grep -q 'killed by SIGKILL' traced
+    expect "it leaves no part of a model" [ ! -e killed ]
+    "$gabbro" join-towers "$first/model" "$first/model" --to killed 2>said
+    expect "and the same command makes it" cmp killed/query/model.safetensors joined/query/model.safetensors
+else
+    skipped "join-towers killed on the way: there is no strace"
+fi
 cp -r "$first/model/query" silent && rm silent/modules.json
 refused 3 "towers of which one says no pooling" "silent: .*--pooling" join-towers silent "$first/model" --to x
 "$gabbro" join-towers silent "$first/model" --to pooled --pooling cls 2>said
