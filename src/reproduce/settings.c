@@ -112,12 +112,41 @@ static bool check_known(const repro_settings *known, const char *name, const cha
         return true;
     for (size_t i = 0; i < known->count; i++)
         gb_nearest_compare(&nearest, known->items[i].name);
+    /* Other kits call those of fine-tuning epochs, learning_rate and so on. */
+    char of_finetuning[120];
+    snprintf(of_finetuning, sizeof of_finetuning, "finetune_%.100s", name);
+    if (find(known, of_finetuning))
+        nearest.name = of_finetuning;
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean %.100s?", nearest.name);
     else
         snprintf(hint, sizeof hint,
                  "docs/reference/settings.md and gabbro train --example list all");
     return gb_fail(status, GB_USAGE, where, hint, "there is no setting \"%.100s\"", name);
+}
+
+/* Whether all words of a value are numbers. */
+static bool is_numeric(const char *value)
+{
+    while (*(value += strspn(value, " \t"))) {
+        char *end;
+        strtod(value, &end);
+        if (end == value || (*end && *end != ' ' && *end != '\t'))
+            return false;
+        value = end;
+    }
+    return true;
+}
+
+/* Where a setting has numbers, another value has to be numbers, too; found here and not by the
+ * command that takes it, which may come hours later. */
+static bool check_number(const repro_settings *known, const char *name, const char *value,
+                         const char *where, gb_status *status)
+{
+    const repro_setting *usual = known ? find(known, name) : NULL;
+    return !usual || !is_numeric(usual->value) || is_numeric(value) ||
+           gb_fail(status, GB_USAGE, where, "write it without a unit, and with a decimal point",
+                   "%.60s is \"%.60s\", which is no number", name, value);
 }
 
 /* ---- files ---- */
@@ -165,7 +194,8 @@ static bool read_line(repro_settings *settings, gb_lines *lines, char *line,
     if (read_from(before, gb_lines_path(lines)))
         return gb_lines_fail(lines, status, "leave one of them out",
                              "%.60s has a value already, from %.200s", name, before->origin);
-    if (!check_known(known, name, where, status))
+    if (!check_known(known, name, where, status) ||
+        !check_number(known, name, value, where, status))
         return false;
     repro_setting *setting = give(settings, name, value, status);
     if (!setting || !replace(&setting->origin, where, status))
@@ -199,6 +229,8 @@ bool repro_settings_choose(repro_settings *settings, const char *change,
         return false;
     if (!equals || !good_value(equals + 1))
         return gb_fail(status, GB_USAGE, "--set", NULL, "%s needs a plain word or number", name);
+    if (!check_number(known, name, equals + 1, "--set", status))
+        return false;
     repro_setting *setting = give(settings, name, equals + 1, status);
     if (!setting || !replace(&setting->origin, "", status))
         return false;

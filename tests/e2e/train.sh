@@ -128,5 +128,9 @@ echo 'epochs 3' >bad.settings
 refused 3 "bad.settings:1" --settings bad.settings
 echo "epoch = 3" >bad.settings
 refused 2 "bad.settings:1" --settings bad.settings
+echo "finetune_epochs = 3 epochs" >bad.settings
+refused 2 'bad.settings:1: finetune_epochs is "3 epochs", which is no number' --settings own.settings --settings bad.settings
+refused 2 '^gabbro: --set: rounds is "two", which is no number' --settings own.settings --set rounds=two
+refused 2 "did you mean finetune_learning_rate" --settings own.settings --set learning_rate=0.00002
 refused 2 'no split "what"' --settings own.settings --set dev=what
 checks_end
