@@ -266,6 +266,11 @@ static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
     to->file_count++;
     if (!map_file(file, status))
         return false;
+    static const char pointer[] = "version https://git-lfs";
+    if (file->size >= strlen(pointer) && !memcmp(file->bytes, pointer, strlen(pointer)))
+        return gb_fail(status, GB_DATA, file->path,
+                       "run git lfs pull in the folder, or fetch the file itself",
+                       "only Git LFS's pointer to the weights");
     if (gb_ends_with(path, strlen(path), ".bin"))
         return folder_torch_read(file->path, file->bytes, file->size, to->names, &to->tensors,
                                  &to->count, &to->capacity, status);
