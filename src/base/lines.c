@@ -60,6 +60,12 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
         size_t have = lines->end - lines->start;
         char *from = lines->data ? lines->data + lines->start : NULL;
         char *newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
+        if (lines->number == 0 && have >= 2 &&
+            (!memcmp(from, "\xff\xfe", 2) || !memcmp(from, "\xfe\xff", 2))) {
+            gb_lines_fail(lines, status, "save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8",
+                          "the file is UTF-16");
+            return -1;
+        }
         if (newline || (lines->ended && have > 0)) {
             size_t size = newline ? (size_t)(newline - from) : have;
             lines->start += newline ? size + 1 : size;

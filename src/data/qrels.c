@@ -50,7 +50,7 @@ int data_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
         if (strspn(line, " \t") >= length)
             continue;
         if (!gb_utf8_valid(line, length) || memchr(line, '\0', length)) {
-            gb_lines_fail(lines, status, NULL, "invalid UTF-8");
+            gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
             return -1;
         }
         char *fields[MAX_FIELDS];

@@ -191,6 +191,9 @@ broken
 sed '9s/"_id": "d8"/"_id": "d7"/' beir/corpus.jsonl >broken/corpus.jsonl
 fault 3 "an id given twice" 'broken/corpus.jsonl:9: .*"d7"' gabbro collection --from broken
 broken
+iconv -f UTF-8 -t UTF-16 beir/qrels/test.tsv >broken/qrels/test.tsv
+fault 3 "UTF-16, as Excel's Unicode text" 'broken/qrels/test.tsv: the file is UTF-16' gabbro collection --from broken
+broken
 gzip -c beir/corpus.jsonl | head -c 300 >broken/corpus.jsonl
 fault 3 "gzip data cut off" "broken/corpus.jsonl:[0-9]*: .*cut off" gabbro collection --from broken
 printf '%s\n' '{"id": "d0", "queries": ["weight"]}' '{"id": "d999", "queries": ["x"]}' >queries.jsonl
