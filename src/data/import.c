@@ -69,6 +69,7 @@ bool data_import_query(gb_import *import, const gb_lines *lines, const char *id,
         !gb_row_writer_add(import->query_texts, text, strlen(text), status))
         return false;
     import->queries++;
+    import->empty_queries += *text == '\0';
     return true;
 }
 
@@ -515,6 +516,9 @@ static bool import_run(gb_import *import, gb_status *status)
     if (import->empty_texts)
         data_import_note(import, "%llu of %u passages have no text",
                          (unsigned long long)import->empty_texts, import->passages);
+    if (import->empty_queries)
+        data_import_note(import, "%llu of %u queries have no text",
+                         (unsigned long long)import->empty_queries, import->queries);
     if (import->variant.repair_encoding)
         data_import_note(import, "%llu titles and texts were encoded twice and are repaired",
                          (unsigned long long)import->repaired);

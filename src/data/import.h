@@ -20,6 +20,7 @@ typedef struct gb_import {
     uint32_t documents;                     /* document numbers given so far */
     uint64_t titled;                        /* passages with a title */
     uint64_t empty_texts;                   /* passages without text */
+    uint64_t empty_queries;                 /* queries without text */
     uint64_t repaired;                      /* titles and texts that repair_encoding changed */
     gb_text room;                           /* of a repaired title or text */
     gb_out *answers;                        /* answers.tsv, or NULL: none yet */

@@ -194,6 +194,10 @@ broken
 iconv -f UTF-8 -t UTF-16 beir/qrels/test.tsv >broken/qrels/test.tsv
 fault 3 "UTF-16, as Excel's Unicode text" 'broken/qrels/test.tsv: the file is UTF-16' gabbro collection --from broken
 broken
+sed '7s/"text": "[^"]*"/"text": ""/' beir/queries.jsonl >broken/queries.jsonl
+"$GABBRO" collection --from broken >/dev/null 2>said
+expect "queries without text are said" grep -q ': 1 of [0-9]* queries have no text' said
+broken
 gzip -c beir/corpus.jsonl | head -c 300 >broken/corpus.jsonl
 fault 3 "gzip data cut off" "broken/corpus.jsonl:[0-9]*: .*cut off" gabbro collection --from broken
 printf '%s\n' '{"id": "d0", "queries": ["weight"]}' '{"id": "d999", "queries": ["x"]}' >queries.jsonl
