@@ -30,6 +30,20 @@ static int next_columns(gb_lines *lines, char *columns[MAX_COLUMNS], gb_status *
     return got == 1 ? split_tabs(line, columns) : got;
 }
 
+/* The official files have no heading; one that somebody added would become a text. */
+static bool refuse_heading(const gb_lines *lines, const char *first, gb_status *status)
+{
+    static const char *const words[] = {"id",        "_id",        "pid",        "docid",
+                                        "doc_id",    "passage_id", "passage-id", "corpus-id",
+                                        "corpus_id", "qid",        "query_id",   "query-id"};
+    for (size_t i = 0; gb_lines_number(lines) == 1 && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(first, words[i]))
+            return gb_lines_fail(lines, status,
+                                 "remove the line, for every line is taken as a text",
+                                 "\"%s\" heads a column and is no id", first);
+    return true;
+}
+
 static bool read_collection(gb_import *import, const char *path, gb_status *status)
 {
     gb_lines *lines = data_import_open(import, path, status);
@@ -41,7 +55,9 @@ static bool read_collection(gb_import *import, const char *path, gb_status *stat
         if (!expected && got >= 2 && got <= 4)
             expected = got; /* id, text; id, title, text; id, url, title, text */
         bool ok = got == expected;
-        if (!ok)
+        if (ok)
+            ok = refuse_heading(lines, columns[0], status);
+        else
             gb_lines_fail(lines, status,
                           "expected id, text or id, title, text or id, url, title, text with tabs "
                           "between",
@@ -72,7 +88,8 @@ static bool read_queries(gb_import *import, const char *path, gb_status *status)
                           "line of %d column%s", got, got == 1 ? "" : "s");
         if (got == 2 && gb_map_get(import->query_map, columns[0], strlen(columns[0])) < before)
             continue;
-        if (got != 2 || !data_import_query(import, lines, columns[0], columns[1], status)) {
+        if (got != 2 || !refuse_heading(lines, columns[0], status) ||
+            !data_import_query(import, lines, columns[0], columns[1], status)) {
             got = -1;
             break;
         }

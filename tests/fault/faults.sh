@@ -197,6 +197,12 @@ broken
 sed '7s/"text": "[^"]*"/"text": ""/' beir/queries.jsonl >broken/queries.jsonl
 "$GABBRO" collection --from broken >/dev/null 2>said
 expect "queries without text are said" grep -q ': 1 of [0-9]* queries have no text' said
+mkdir tsv
+printf 'id\ttext\n1\ta stone\n' >tsv/collection.tsv
+fault 3 "a heading in collection.tsv" 'collection.tsv:1: "id" heads a column' gabbro collection --from tsv
+printf '1\ta stone\n' >tsv/collection.tsv
+printf 'qid\tquery\n1\twhich stone\n' >tsv/queries.dev.tsv
+fault 3 "a heading in queries.dev.tsv" 'queries.dev.tsv:1: "qid" heads a column' gabbro collection --from tsv
 broken
 gzip -c beir/corpus.jsonl | head -c 300 >broken/corpus.jsonl
 fault 3 "gzip data cut off" "broken/corpus.jsonl:[0-9]*: .*cut off" gabbro collection --from broken
