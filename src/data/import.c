@@ -257,6 +257,10 @@ static bool read_file(gb_import *import, const char *path, gb_status *status)
         [GB_FILE_TREC] = data_import_trec,         [GB_FILE_IDS] = data_import_ids,
     };
     gb_file_kind kind;
+    if (data_import_ends(path, ".csv"))
+        return gb_fail(status, GB_DATA, path,
+                       "save it as .tsv, with id, text or id, title, text and no heading",
+                       "a table with commas is not read as a collection");
     import->kind = "JSONL corpus";
     import->structure = "none: each passage is its own document";
     return data_import_kind(path, &kind, status) && readers[kind](import, path, status);

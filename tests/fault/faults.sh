@@ -203,6 +203,8 @@ fault 3 "a heading in collection.tsv" 'collection.tsv:1: "id" heads a column' ga
 printf '1\ta stone\n' >tsv/collection.tsv
 printf 'qid\tquery\n1\twhich stone\n' >tsv/queries.dev.tsv
 fault 3 "a heading in queries.dev.tsv" 'queries.dev.tsv:1: "qid" heads a column' gabbro collection --from tsv
+printf 'id,text\n1,a stone\n' >table.csv
+fault 3 "a table with commas" 'table.csv: a table with commas is not read' gabbro collection --from table.csv
 broken
 gzip -c beir/corpus.jsonl | head -c 300 >broken/corpus.jsonl
 fault 3 "gzip data cut off" "broken/corpus.jsonl:[0-9]*: .*cut off" gabbro collection --from broken
