@@ -102,9 +102,9 @@ bool gb_fetch_check(const char *path, const gb_source_file *file, gb_seen *seen,
 bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetch_params *params,
                    gb_seen *seen, gb_status *status);
 /* Copies the local file `path` to folder/NAME if it is the wanted file, by its sum, or by its name
- * if no sum is known. *taken says whether it was. */
+ * if no sum is known or any version will do. *taken says whether it was. */
 bool gb_fetch_import(const gb_source_file *file, const char *folder, const char *path,
-                     gb_seen *seen, bool *taken, gb_status *status);
+                     bool any_version, gb_seen *seen, bool *taken, gb_status *status);
 void gb_seen_free(gb_seen *seen);
 
 /* ---- whole entries ---- */

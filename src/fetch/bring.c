@@ -104,7 +104,7 @@ static bool is_there(const char *folder, const gb_source_file *file, const gb_br
 }
 
 static bool take_from_folder(const char *from, const char *folder, const gb_source_file *file,
-                             gb_seen *seen, bool *taken, gb_status *status)
+                             bool any_version, gb_seen *seen, bool *taken, gb_status *status)
 {
     gb_entries entries;
     if (!gb_entries_read(from, "*", &entries, status))
@@ -113,7 +113,7 @@ static bool take_from_folder(const char *from, const char *folder, const gb_sour
     for (size_t i = 0; i < entries.count; i++) {
         char *path = ok && !*taken ? gb_path_join(status, from, entries.names[i]) : NULL;
         if (path)
-            ok = gb_fetch_import(file, folder, path, seen, taken, status);
+            ok = gb_fetch_import(file, folder, path, any_version, seen, taken, status);
         free(path);
     }
     gb_entries_free(&entries);
@@ -134,12 +134,24 @@ static int bring(const gb_source_file *file, const gb_bring_params *o, gb_status
         ok = gb_fetch_file(file, o->to, &o->network, &seen, status);
     } else {
         taken = false;
-        ok = gb_dir_exists(o->from) ? take_from_folder(o->from, o->to, file, &seen, &taken, status)
-                                    : gb_fetch_import(file, o->to, o->from, &seen, &taken, status);
+        bool any = o->network.any_version;
+        ok = gb_dir_exists(o->from)
+                 ? take_from_folder(o->from, o->to, file, any, &seen, &taken, status)
+                 : gb_fetch_import(file, o->to, o->from, any, &seen, &taken, status);
     }
     ok = ok && (!taken || record(o->to, file, &seen, status));
     gb_seen_free(&seen);
     return ok ? taken : -1;
+}
+
+/* Whether a file of the wanted name lies where files are taken from. */
+static bool is_named(const char *from, const char *name, gb_status *status)
+{
+    const char *slash = strrchr(from, '/');
+    char *path = gb_path_join(status, from, name);
+    bool named = path && (gb_file_exists(path) || !strcmp(slash ? slash + 1 : from, name));
+    free(path);
+    return named;
 }
 
 bool gb_source_bring(const gb_source *source, const gb_bring_params *o, gb_status *status)
@@ -151,13 +163,17 @@ bool gb_source_bring(const gb_source *source, const gb_bring_params *o, gb_statu
             return false;
         have += got == 1;
         if (got == 0)
-            gb_log(GB_LOG_WARN, "%s: still missing", source->files[i].name);
+            gb_log(GB_LOG_WARN, "%s: still missing%s", source->files[i].name,
+                   is_named(o->from, source->files[i].name, status)
+                       ? "; the file of this name there is no accepted version (--any-version "
+                         "takes it)"
+                       : "");
     }
     if (have == 0)
         return gb_fail(status, GB_DATA, o->from,
                        "gabbro data fetch NAME --dry-run says what is known", "holds no file of %s",
                        source->name);
     if (have == source->file_count && source->unpack)
-        gb_log(GB_LOG_INFO, "%s: next, in %s: %s", source->name, o->to, source->unpack);
+        gb_log(GB_LOG_INFO, "%s: to unpack it, in %s: %s", source->name, o->to, source->unpack);
     return true;
 }

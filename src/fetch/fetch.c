@@ -273,15 +273,16 @@ static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *by
 }
 
 bool gb_fetch_import(const gb_source_file *file, const char *folder, const char *path,
-                     gb_seen *seen, bool *taken, gb_status *status)
+                     bool any_version, gb_seen *seen, bool *taken, gb_status *status)
 {
     struct stat info;
     const char *slash = strrchr(path, '/');
+    bool named = strcmp(slash ? slash + 1 : path, file->name) == 0;
+    bool any = named && (any_version || file->version_count == 0);
     *taken = false;
     *seen = (gb_seen){.version = -1};
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
-        !fetch_size_fits(file, (uint64_t)info.st_size) ||
-        (file->version_count == 0 && strcmp(slash ? slash + 1 : path, file->name) != 0))
+        (!any && (file->version_count == 0 || !fetch_size_fits(file, (uint64_t)info.st_size))))
         return true;
     char *to = gb_path_join(status, folder, file->name);
     gb_sums *sums = fetch_sums_create(status);
@@ -291,7 +292,7 @@ bool gb_fetch_import(const gb_source_file *file, const char *folder, const char 
     if (ok) {
         fetch_sums_end(sums, seen->sha256, seen->md5);
         seen->version = fetch_version_of(file, seen);
-        *taken = seen->version >= 0 || file->version_count == 0;
+        *taken = seen->version >= 0 || any;
     }
     if (ok && *taken)
         ok = gb_out_commit(out, status);

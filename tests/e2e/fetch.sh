@@ -180,6 +180,12 @@ fetch nothing --from "$work/place/a"
 fails nothing 3 'holds no file' "another local file is not taken"
 fetch nothing --from "$work/absent"
 fails nothing 3 'cannot read' "nor one that is not there"
+mkdir "$work/other"
+echo other >"$work/other/data.tsv"
+fetch missing --from "$work/other"
+fails missing 3 'data.tsv: still missing; the file of this name there is no accepted version' "another version is named"
+fetch missing --from "$work/other" --any-version
+expect "--any-version takes it" grep -q 'no accepted version' "$work/missing/fetched.tsv"
 cp "$work/content" "$work/place/data.tsv"
 fetch unknown-place --from "$work/place"
 expect "where nothing is known the name decides ($status)" whole unknown-place
