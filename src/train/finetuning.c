@@ -364,7 +364,7 @@ static bool note_collisions(gb_maker *maker, const finetuning *f, uint32_t steps
     if (share >= 0.001) /* a smaller one is not worth a line */
         gb_log(GB_LOG_INFO,
                "%.3g%% of the negatives of a batch are judged relevant to the query that they are "
-               "compared with; --mask-copies leaves them out",
+               "compared with; gabbro finetune --mask-copies leaves them out",
                100 * share);
     return true;
 }
