@@ -1,6 +1,6 @@
 -- Bag-of-word prediction, Table 3: the main results (retriever 2) on passages and on questions with
 -- answers, beside the systems that the paper quotes and this project has.
--- cost: mini about 11 minutes a seed after bow/table1 and bow/table2, and some for the four systems that were quoted
+-- cost: mini about 11 minutes a seed after bow/table1 and bow/table2
 
 settings.passage_tokens = settings.long_passage_tokens
 for seed in seeds() do
