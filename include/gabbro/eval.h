@@ -67,12 +67,13 @@ typedef struct gb_run {
     gb_run_list *lists;   /* one list for each query, no query twice */
     size_t list_count;    /* lists in use */
     size_t list_capacity; /* lists allocated */
+    uint32_t *places;     /* by query: the number of its list, from 1; 0: it has none */
+    size_t place_count;   /* queries that places has room for */
 } gb_run;
 void gb_run_free(gb_run *run);
 /* Appends the list of a query that the run must not have yet (not checked); hits are copied. */
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status);
-/* Finds the list of a query, or gives NULL. It searches by bisection if lists were added by
- * ascending query, otherwise it looks at all of them. */
+/* The list of a query, or NULL. */
 const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);
 /* Whether a passage (a row or GB_NO_PASSAGE) has the id of a query, as in ArguAna and Quora, where
  * queries are passages, too. */

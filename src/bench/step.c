@@ -103,16 +103,15 @@ bool bench_training_set(gb_training_set *set, uint32_t count, uint32_t negatives
 static bool make_teacher(session *s, gb_status *status)
 {
     uint32_t count = s->set.count, per_query = 1 + s->size->negatives;
-    gb_run *run = &s->teacher;
-    run->lists = gb_alloc(count, sizeof *run->lists, status);
-    run->hits = run->lists ? gb_alloc((size_t)count * per_query, sizeof *run->hits, status) : NULL;
-    for (uint32_t q = 0; run->hits && q < count; q++) {
-        run->lists[q] = (gb_run_list){.query = q, .first = q * per_query, .count = per_query};
+    gb_hit *hits = gb_alloc(per_query, sizeof *hits, status);
+    bool ok = hits != NULL;
+    for (uint32_t q = 0; ok && q < count; q++) {
         for (uint32_t i = 0; i < per_query; i++)
-            run->hits[q * per_query + i] = (gb_hit){(q + i) % count, -(float)i};
+            hits[i] = (gb_hit){(q + i) % count, -(float)i};
+        ok = gb_run_add(&s->teacher, q, hits, per_query, status);
     }
-    run->list_count = count;
-    return run->hits != NULL;
+    free(hits);
+    return ok;
 }
 
 static const gb_scoring *scoring_of(const session *s)
@@ -210,8 +209,7 @@ static void close_session(session *s)
     gb_folder_close(s->generator);
     free(s->set.queries);
     free(s->set.passages);
-    free(s->teacher.lists);
-    free(s->teacher.hits);
+    gb_run_free(&s->teacher);
     gb_bert_free(&s->bert);
     gb_params_destroy(s->params);
     bench_texts_free(&s->data);

@@ -10,39 +10,40 @@ void gb_run_free(gb_run *run)
         return;
     free(run->hits);
     free(run->lists);
+    free(run->places);
     *run = (gb_run){0};
+}
+
+/* Makes room for the place of a query. */
+static bool grow_places(gb_run *run, uint32_t query, gb_status *status)
+{
+    size_t before = run->place_count;
+    if (!gb_grow(&run->places, &run->place_count, (size_t)query + 1, sizeof *run->places, status))
+        return false;
+    memset(run->places + before, 0, (run->place_count - before) * sizeof *run->places);
+    return true;
 }
 
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status)
 {
     if (!gb_grow(&run->hits, &run->hit_capacity, run->hit_count + count, sizeof(gb_hit), status) ||
         !gb_grow(&run->lists, &run->list_capacity, run->list_count + 1, sizeof(gb_run_list),
-                 status))
+                 status) ||
+        !grow_places(run, query, status))
         return false;
     if (count)
         memcpy(run->hits + run->hit_count, hits, count * sizeof(gb_hit));
     run->lists[run->list_count++] =
         (gb_run_list){.query = query, .count = count, .first = run->hit_count};
     run->hit_count += count;
+    run->places[query] = (uint32_t)run->list_count;
     return true;
 }
 
 const gb_run_list *gb_run_find(const gb_run *run, uint32_t query)
 {
-    size_t low = 0, high = run->list_count;
-    while (low < high) { /* right when the lists are ascending, which the scan below makes up for */
-        size_t middle = low + (high - low) / 2;
-        if (run->lists[middle].query < query)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < run->list_count && run->lists[low].query == query)
-        return &run->lists[low];
-    for (size_t i = 0; i < run->list_count; i++)
-        if (run->lists[i].query == query)
-            return &run->lists[i];
-    return NULL;
+    uint32_t place = query < run->place_count ? run->places[query] : 0;
+    return place ? &run->lists[place - 1] : NULL;
 }
 
 bool gb_is_the_query(const gb_run_names *names, uint32_t query, uint32_t passage)

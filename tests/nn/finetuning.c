@@ -45,8 +45,6 @@ typedef struct fixture {
     gb_training_query queries[QUERIES];    /* of the set */
     uint32_t passages[QUERIES * PASSAGES]; /* of the set */
     gb_training_set set;                   /* both */
-    gb_run_list lists[QUERIES];            /* of the teacher */
-    gb_hit hits[QUERIES * PASSAGES];       /* likewise */
     gb_run teacher;                        /* scores of every passage */
     gb_own_settings scoring_own, loss_own; /* with what the case sets */
     gb_finetune_params params;             /* of the task */
@@ -65,16 +63,16 @@ static uint32_t find(const char *const *names, const char *name)
 static void make_set(fixture *f)
 {
     for (uint32_t q = 0; q < QUERIES; q++) {
+        gb_hit hits[PASSAGES];
         f->queries[q] = (gb_training_query){q, q * PASSAGES, 1, q * PASSAGES + 1, PASSAGES - 1};
-        f->lists[q] = (gb_run_list){.query = q, .first = q * PASSAGES, .count = PASSAGES};
         for (uint32_t p = 0; p < PASSAGES; p++) {
             uint32_t passage = (q + p) % f->t.collection->passages, at = q * PASSAGES + p;
             f->passages[at] = passage;
-            f->hits[at] = (gb_hit){.passage = passage, .score = 3 * sin(1 + 5 * at)};
+            hits[p] = (gb_hit){.passage = passage, .score = 3 * sin(1 + 5 * at)};
         }
+        cr_assert(gb_run_add(&f->teacher, q, hits, PASSAGES, NULL));
     }
     f->set = (gb_training_set){.queries = f->queries, .count = QUERIES, .passages = f->passages};
-    f->teacher = (gb_run){.lists = f->lists, .list_count = QUERIES, .hits = f->hits};
 }
 
 static void make_params(fixture *f, const finetune_case *c)
@@ -284,6 +282,7 @@ static void check_finetuning(const finetune_case *c)
     gb_bert_free(&query_bert);
     model_free(&m);
     tiny_device_close(device);
+    gb_run_free(&f.teacher);
     tiny_free(&f.t);
     scratch_leave(&s);
 }

@@ -189,6 +189,22 @@ Test(runs, find_a_list)
     close_scene(&s);
 }
 
+/* Training queries in any order, half of them without a list: looking at all lists for each would
+ * take minutes. */
+Test(runs, find_lists_among_many)
+{
+    enum { MANY = 500000, STEP = 7919 };
+    gb_run run = {0};
+    gb_hit hit = {.passage = 1};
+    for (uint32_t i = 0; i < MANY; i++)
+        cr_assert(gb_run_add(&run, (uint32_t)((uint64_t)i * STEP % MANY) * 2, &hit, 1, NULL));
+    for (uint32_t q = 0; q < MANY; q++) {
+        const gb_run_list *list = gb_run_find(&run, 2 * q);
+        cr_assert(list && list->query == 2 * q && !gb_run_find(&run, 2 * q + 1), "query %u", q);
+    }
+    gb_run_free(&run);
+}
+
 static const struct {
     gb_run_format format; /* asked for */
     const char *text;     /* damaged file */
