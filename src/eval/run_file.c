@@ -10,13 +10,20 @@
 
 #define MAX_RANK 10000 /* of an MS MARCO run; its script holds 1000 */
 
-/* One line of a run. */
+/* One line of a list. */
 typedef struct entry {
-    uint32_t query;   /* row */
     uint32_t passage; /* row */
     double score;     /* score, or -rank where ranks decide */
     uint64_t line;    /* 1-based line of the file */
 } entry;
+
+/* Lines of one query that follow each other. A run may have hundreds of millions of lines, so that
+ * no more is kept of each than its hit. */
+typedef struct piece {
+    uint32_t query;      /* row */
+    size_t first, count; /* its hits, in file order */
+    uint64_t line;       /* of the first */
+} piece;
 
 /* A file being read. */
 typedef struct reader {
@@ -25,9 +32,12 @@ typedef struct reader {
     bool columns;         /* three columns of no given format: read as scores until all are known */
     bool whole;           /* and all third columns so far are whole numbers */
     const gb_run_names *names; /* ids */
-    entry *entries;            /* lines in file order */
+    gb_hit *hits;              /* passages and scores in file order */
     size_t count;              /* lines */
     size_t capacity;           /* lines allocated */
+    piece *pieces;             /* the same lines by queries */
+    size_t piece_count;        /* pieces */
+    size_t piece_capacity;     /* pieces allocated */
     char *tag;                 /* of the last line */
     gb_run *run;               /* of JSON, whose lists come one by one */
 } reader;
@@ -69,6 +79,22 @@ static bool parse_value(const reader *r, const gb_lines *lines, const eval_field
     return true;
 }
 
+static bool add_line(reader *r, uint32_t query, gb_hit hit, uint64_t line, gb_status *status)
+{
+    piece *last = r->piece_count ? &r->pieces[r->piece_count - 1] : NULL;
+    if (!gb_grow(&r->hits, &r->capacity, r->count + 1, sizeof *r->hits, status))
+        return false;
+    if (!last || last->query != query || last->line + last->count != line) {
+        if (!gb_grow(&r->pieces, &r->piece_capacity, r->piece_count + 1, sizeof *r->pieces, status))
+            return false;
+        last = &r->pieces[r->piece_count++];
+        *last = (piece){.query = query, .first = r->count, .line = line};
+    }
+    last->count++;
+    r->hits[r->count++] = hit;
+    return true;
+}
+
 static bool parse_line(reader *r, const gb_lines *lines, const eval_field *fields, size_t count,
                        gb_status *status)
 {
@@ -83,18 +109,20 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
                                   : "lines are \"qid pid rank\" or \"qid pid score\"",
                              "%zu fields instead of %d", count, trec ? 6 : 3);
     const eval_field *passage = &fields[trec ? 2 : 1];
-    entry e = {.line = gb_lines_number(lines)};
+    uint64_t line = gb_lines_number(lines);
+    uint32_t query;
+    gb_hit hit;
     int64_t whole;
     r->whole = r->whole && eval_parse_int(fields[2].text, &whole);
-    if (!parse_value(r, lines, fields, &e.score, status) ||
-        !gb_names_row(r->names->queries, fields[0].text, fields[0].length, &e.query, status) ||
-        !gb_names_row(r->names->passages, passage->text, passage->length, &e.passage, status))
+    if (!parse_value(r, lines, fields, &hit.score, status) ||
+        !gb_names_row(r->names->queries, fields[0].text, fields[0].length, &query, status) ||
+        !gb_names_row(r->names->passages, passage->text, passage->length, &hit.passage, status))
         return false;
-    if (e.query == GB_MAP_NONE)
-        return fail_at(r, e.line, "run and collection must belong together", "unknown query",
+    if (query == GB_MAP_NONE)
+        return fail_at(r, line, "run and collection must belong together", "unknown query",
                        &fields[0], status);
-    if (e.passage == GB_MAP_NONE)
-        return fail_at(r, e.line, "run and collection must belong together", "unknown passage",
+    if (hit.passage == GB_MAP_NONE)
+        return fail_at(r, line, "run and collection must belong together", "unknown passage",
                        passage, status);
     if (trec && (!r->tag || strcmp(r->tag, fields[5].text) != 0)) {
         free(r->tag);
@@ -102,10 +130,7 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
         if (!r->tag)
             return false;
     }
-    if (!gb_grow(&r->entries, &r->capacity, r->count + 1, sizeof(entry), status))
-        return false;
-    r->entries[r->count++] = e;
-    return true;
+    return add_line(r, query, hit, line, status);
 }
 
 /* A list of DPR's JSON; where it has no scores, the order decides. */
@@ -185,8 +210,8 @@ static int by_line(const void *a, const void *b)
 }
 
 /* The list of one query from its lines: no passage twice, in the order that the format asks for. */
-static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, gb_run *run,
-                     gb_status *status)
+static bool add_list(const reader *r, uint32_t query, entry *list, size_t count, gb_hit *hits,
+                     gb_run *run, gb_status *status)
 {
     qsort(list, count, sizeof *list, by_passage_line);
     for (size_t i = 1; i < count; i++)
@@ -201,7 +226,7 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
     for (size_t i = 0; i < count; i++) {
         if (r->format == GB_RUN_MSMARCO) {
             if (i && list[i].score == list[i - 1].score) {
-                eval_field id = id_of(r->names->queries, list[i].query);
+                eval_field id = id_of(r->names->queries, query);
                 return fail_at(r, list[i].line, "a rank has one passage",
                                "rank given twice for query", &id, status);
             }
@@ -212,7 +237,7 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
         }
         hits[n++] = (gb_hit){list[i].passage, list[i].score};
     }
-    return gb_run_add(run, list[0].query, hits, n, status);
+    return gb_run_add(run, query, hits, n, status);
 }
 
 /* Do the numbers of a list count from 1 to its length? `seen`, [lines], has the list's number where
@@ -228,19 +253,76 @@ static bool counts_from_one(const entry *list, size_t count, size_t *seen, size_
     return true;
 }
 
-/* Are three columns ranks or scores? Ranks where every list of the file counts from 1 without gaps
- * and repetitions. ends[i]: where list i ends in entries. */
-static bool settle_columns(reader *r, entry *entries, const size_t *ends, size_t lists,
-                           gb_status *status)
+/* The pieces of the file by queries, these in the order of their first lines. */
+typedef struct grouping {
+    uint32_t lists;   /* queries */
+    size_t *ends;     /* [lists] behind the last piece of each in `pieces` */
+    uint32_t *pieces; /* [all pieces] numbers of pieces */
+    size_t longest;   /* lines of a query */
+    entry *list;      /* [longest] those of the query at hand */
+    size_t count;     /* of them */
+} grouping;
+
+static bool group_pieces(const reader *r, grouping *g, gb_status *status)
 {
-    size_t *seen = gb_alloc(r->count, sizeof *seen, status);
-    bool ranks = seen && r->whole;
-    for (size_t i = 0; ranks && i < lists; i++) {
-        size_t first = i ? ends[i - 1] : 0;
-        ranks = counts_from_one(entries + first, ends[i] - first, seen, i + 1);
+    uint32_t rows = gb_names_count(r->names->queries);
+    uint32_t *list_of = gb_alloc(rows, sizeof *list_of, status); /* list number + 1, or 0 */
+    size_t *lines = gb_alloc(rows, sizeof *lines, status);       /* of each list */
+    g->ends = gb_alloc((size_t)rows + 1, sizeof *g->ends, status);
+    g->pieces = gb_alloc(r->piece_count, sizeof *g->pieces, status);
+    bool ok = list_of && lines && g->ends && g->pieces;
+    for (size_t p = 0; ok && p < r->piece_count; p++) {
+        uint32_t *list = &list_of[r->pieces[p].query];
+        if (!*list)
+            *list = ++g->lists;
+        g->ends[*list]++; /* sizes, one place ahead */
+        lines[*list - 1] += r->pieces[p].count;
+        g->longest = lines[*list - 1] > g->longest ? lines[*list - 1] : g->longest;
     }
-    for (size_t i = 0; ranks && i < r->count; i++)
-        entries[i].score = -entries[i].score;
+    for (uint32_t i = 0; ok && i < g->lists; i++)
+        g->ends[i + 1] += g->ends[i];
+    for (size_t p = 0; ok && p < r->piece_count; p++)
+        g->pieces[g->ends[list_of[r->pieces[p].query] - 1]++] = (uint32_t)p;
+    free(list_of);
+    free(lines);
+    return ok && (g->list = gb_alloc(g->longest, sizeof *g->list, status));
+}
+
+static void grouping_free(grouping *g)
+{
+    free(g->ends);
+    free(g->pieces);
+    free(g->list);
+}
+
+/* The lines of a list into g->list. Returns its query. */
+static uint32_t gather(const reader *r, const gb_hit *hits, grouping *g, uint32_t number)
+{
+    size_t at = number ? g->ends[number - 1] : 0;
+    uint32_t query = r->pieces[g->pieces[at]].query;
+    bool negated = r->columns && r->format == GB_RUN_MSMARCO; /* ranks that were read as scores */
+    g->count = 0;
+    for (; at < g->ends[number]; at++) {
+        const piece *p = &r->pieces[g->pieces[at]];
+        for (size_t i = 0; i < p->count; i++) {
+            gb_hit hit = hits[p->first + i];
+            g->list[g->count++] =
+                (entry){hit.passage, negated ? -hit.score : hit.score, p->line + i};
+        }
+    }
+    return query;
+}
+
+/* Are three columns ranks or scores? Ranks where every list of the file counts from 1 without gaps
+ * and repetitions. */
+static bool settle_columns(reader *r, grouping *g, gb_status *status)
+{
+    size_t *seen = gb_alloc(g->longest, sizeof *seen, status);
+    bool ranks = seen && r->whole;
+    for (uint32_t i = 0; ranks && i < g->lists; i++) {
+        gather(r, r->hits, g, i);
+        ranks = counts_from_one(g->list, g->count, seen, (size_t)i + 1);
+    }
     if (ranks)
         r->format = GB_RUN_MSMARCO;
     if (seen)
@@ -252,38 +334,36 @@ static bool settle_columns(reader *r, entry *entries, const size_t *ends, size_t
     return ok;
 }
 
-/* Group the lines by query, queries in the order of their first lines. */
+/* Whether the lists can take the places of their lines: none grows, and no query comes again later.
+ */
+static bool fits_in_place(const reader *r, const grouping *g)
+{
+    for (size_t i = 0; i < r->piece_count; i++)
+        if (g->pieces[i] != i)
+            return false;
+    return r->format != GB_RUN_MSMARCO;
+}
+
+/* The lists of the file. Where they can, they overwrite the lines, so that these are in memory
+ * once: a list is gathered before it is written. */
 static bool group(reader *r, gb_run *run, gb_status *status)
 {
-    uint32_t rows = gb_names_count(r->names->queries), lists = 0;
-    uint32_t *list_of = gb_alloc(rows, sizeof *list_of, status); /* list number + 1, or 0 */
-    size_t *starts = gb_alloc((size_t)rows + 1, sizeof *starts, status);
-    entry *sorted = gb_alloc(r->count, sizeof *sorted, status);
-    gb_hit *hits = NULL;
-    bool ok = list_of && starts && sorted;
-    for (size_t i = 0; ok && i < r->count; i++) {
-        uint32_t query = r->entries[i].query;
-        if (!list_of[query])
-            list_of[query] = ++lists;
-        starts[list_of[query]]++; /* sizes, one place ahead */
+    grouping g = {0};
+    bool ok = group_pieces(r, &g, status) && (!r->columns || settle_columns(r, &g, status));
+    const gb_hit *lines = r->hits;
+    gb_hit *hits =
+        ok ? gb_alloc(g.longest > MAX_RANK ? g.longest : MAX_RANK, sizeof *hits, status) : NULL;
+    ok = hits != NULL;
+    if (ok && fits_in_place(r, &g)) {
+        run->hits = r->hits;
+        run->hit_capacity = r->capacity;
+        r->hits = NULL;
     }
-    size_t largest = MAX_RANK;
-    for (uint32_t i = 0; ok && i < lists; i++) {
-        largest = starts[i + 1] > largest ? starts[i + 1] : largest;
-        starts[i + 1] += starts[i];
+    for (uint32_t i = 0; ok && i < g.lists; i++) {
+        uint32_t query = gather(r, lines, &g, i);
+        ok = add_list(r, query, g.list, g.count, hits, run, status);
     }
-    for (size_t i = 0; ok && i < r->count; i++)
-        sorted[starts[list_of[r->entries[i].query] - 1]++] = r->entries[i];
-    /* starts[i] is now the end of list i */
-    ok = ok && (!r->columns || settle_columns(r, sorted, starts, lists, status)) &&
-         (hits = gb_alloc(largest, sizeof *hits, status));
-    for (uint32_t i = 0; ok && i < lists; i++) {
-        size_t first = i ? starts[i - 1] : 0;
-        ok = add_list(r, sorted + first, starts[i] - first, hits, run, status);
-    }
-    free(list_of);
-    free(starts);
-    free(sorted);
+    grouping_free(&g);
     free(hits);
     return ok;
 }
@@ -296,7 +376,8 @@ bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *nam
     bool ok = read_entries(&r, status) && (r.format == GB_RUN_DPR || group(&r, &fresh, status));
     if (ok && tag && !r.tag)
         ok = (r.tag = gb_strdup("", status));
-    free(r.entries);
+    free(r.hits);
+    free(r.pieces);
     if (!ok) {
         free(r.tag);
         gb_run_free(&fresh);

@@ -1,6 +1,8 @@
 /* Runs, judgements and queries as files: what is read, what is refused and where, round trips. */
 #include "retrieve_help.h"
 
+#include <gabbro/os.h>
+
 #include <math.h>
 
 TestSuite(runs, .init = help_setup, .fini = help_teardown);
@@ -135,6 +137,35 @@ Test(runs, rank_column_decides)
     cr_expect_str_eq(show(&s), "q:b=0 c=-1 a=-2");
     close_scene(&s);
 }
+
+Test(runs, lists_that_follow_each_other)
+{
+    scene s = open_scene();
+    cr_assert(read_run(&s, GB_RUN_RANKED,
+                       "q Q0 a 2 9 t\nq Q0 b 1 1 t\np Q0 c 3 5 t\np Q0 a 1 5 t\np Q0 b 2 5 t\n"));
+    cr_expect_str_eq(show(&s), "q:b=-1 a=-2; p:a=-1 b=-2 c=-3");
+    close_scene(&s);
+}
+
+/* Runs of training queries have hundreds of millions of lines. Under AddressSanitizer nothing that
+ * was freed is free. */
+#ifndef __SANITIZE_ADDRESS__
+Test(runs, are_in_memory_once)
+{
+    enum { QUERIES = 1000, DEPTH = 1000 };
+    scene s = open_scene();
+    FILE *file = fopen(help_path("run"), "w");
+    for (int q = 0; q < QUERIES; q++)
+        for (int d = 0; d < DEPTH; d++)
+            fprintf(file, "%d Q0 %d %d %d t\n", q, d, d + 1, -d);
+    fclose(file);
+    uint64_t before = gb_os_peak_bytes();
+    cr_assert(gb_run_read(help_path("run"), GB_RUN_AUTO, &s.names, &s.run, NULL, &s.status));
+    cr_expect_eq(s.run.hit_count, (size_t)QUERIES * DEPTH);
+    cr_expect_leq(gb_os_peak_bytes() - before, 3 * sizeof(gb_hit) * QUERIES * DEPTH);
+    close_scene(&s);
+}
+#endif
 
 Test(runs, ms_marco_lines)
 {
