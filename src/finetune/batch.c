@@ -64,6 +64,21 @@ bool finetune_draw_passages(finetune_drawer *d, const gb_training_query *q, uint
             finetune_draw_random(d, q, epoch, d->params->random, rows + 1 + count, status));
 }
 
+/* Puts the queries of equal texts into rings: they are few, and passages many. */
+static void find_alike(finetune_drawer *d)
+{
+    const gb_training_batch *b = &d->batch;
+    const uint64_t *texts = d->data.copies->queries;
+    for (uint32_t q = 0; q < b->queries; q++) {
+        uint32_t last = q;
+        while (last-- > 0 && texts[b->rows[last]] != texts[b->rows[q]])
+            ;
+        d->alike[q] = last == UINT32_MAX ? q : d->alike[last];
+        if (last != UINT32_MAX)
+            d->alike[last] = q;
+    }
+}
+
 static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
 {
     gb_training_batch *b = &d->batch;
@@ -76,6 +91,8 @@ static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
         ok = finetune_draw_passages(d, q, epoch, b->rows + b->queries + (size_t)i * b->per_query,
                                     status);
     }
+    if (ok && d->data.copies)
+        find_alike(d);
     return ok;
 }
 
@@ -127,12 +144,11 @@ static uint32_t passage_at(const gb_training_batch *b, uint32_t query, uint32_t 
 
 bool finetune_is_copy(const finetune_drawer *d, uint32_t query, uint32_t passage)
 {
-    const gb_text_hashes *texts = d->data.copies;
-    const gb_training_batch *b = &d->batch;
-    for (uint32_t q = 0; q < b->queries; q++)
-        if (texts->queries[b->rows[q]] == texts->queries[b->rows[query]] &&
-            gb_text_is_positive(texts, d->data.set, d->drawn[q], passage))
+    uint32_t q = query;
+    do
+        if (gb_text_is_positive(d->data.copies, d->data.set, d->drawn[q], passage))
             return true;
+    while ((q = d->alike[q]) != query);
     return false;
 }
 
@@ -211,6 +227,7 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
     size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
     return (b->rows = gb_alloc((size_t)b->queries * (1 + b->per_query), sizeof *b->rows, status)) &&
            (d->drawn = gb_alloc(b->queries, sizeof *d->drawn, status)) &&
+           (d->alike = gb_alloc(b->queries, sizeof *d->alike, status)) &&
            ((!d->data.copies && !d->data.fixed) ||
             (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
            ((!d->data.teacher && !d->data.pair_teacher) ||
@@ -274,5 +291,6 @@ void finetune_drawer_free(finetune_drawer *d)
     free(d->batch.teacher);
     free(d->batch.exclude);
     free(d->drawn);
+    free(d->alike);
     free(d->pool);
 }

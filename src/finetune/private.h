@@ -56,6 +56,8 @@ typedef struct finetune_drawer {
     finetune_distinct distinct;       /* likewise, where no text is twice in a batch */
     uint32_t *pool;                   /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;             /* allocated */
+    uint32_t *alike;                  /* [Q] of each query the next one of the batch with its text,
+                                         round in a ring; where copies are looked for */
     gb_training_batch batch;          /* what was drawn last */
     const gb_training_query **drawn;  /* [Q] its queries */
 } finetune_drawer;

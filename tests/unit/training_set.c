@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PASSAGES = 6, MOST = 8 };
 
@@ -264,6 +265,48 @@ Test(training_set, negatives_are_balanced_by_margin)
                   "passage %u: %u", p, first[p]);
     gb_run_free(&teacher);
     gb_training_set_free(&set);
+}
+
+/* Passages 2i and 2i + 1 have one text, and so have such queries; query i has positive i. Looking
+ * for alike queries at every passage of so large a batch would take minutes. */
+Test(training_set, copies_in_a_large_batch)
+{
+    enum { BATCH = 4096, NEGATIVES = 4, EACH = 1 + NEGATIVES, STEPS = 2 };
+    gb_status status = {0};
+    uint64_t *texts = gb_alloc(BATCH, sizeof *texts, &status), found = 0;
+    gb_training_set set = {.count = BATCH,
+                           .queries = gb_alloc(BATCH, sizeof *set.queries, &status),
+                           .passages = gb_alloc(BATCH * EACH, sizeof *set.passages, &status)};
+    char path[] = "/tmp/gabbro-test-XXXXXX";
+    close(mkstemp(path));
+    gb_row_writer *writer = gb_row_writer_open(path, 4, &status);
+    for (uint32_t i = 0; i < BATCH; i++) {
+        cr_assert(gb_row_writer_add(writer, NULL, 0, &status));
+        texts[i] = i / 2;
+        set.queries[i] = (gb_training_query){i, i * EACH, 1, i * EACH + 1, NEGATIVES};
+        for (uint32_t p = 0; p < EACH; p++)
+            set.passages[i * EACH + p] = (i + p) % BATCH;
+    }
+    cr_assert(gb_row_writer_commit(writer, &status), "%s", status.what);
+    const gb_text_hashes hashes = {.passages = texts, .queries = texts};
+    const gb_tokens tokens = {.passages = gb_row_file_open(path, 4, &status)};
+    gb_vocab *vocab = gb_vocab_create(&status);
+    cr_assert(tokens.passages && vocab, "%s", status.what);
+    const gb_finetune_params params = {.batch = BATCH, .negatives = NEGATIVES, .seed = 3};
+    finetune_drawer d = {
+        .params = &params,
+        .data = {.set = &set, .tokens = &tokens, .vocab = vocab, .copies = &hashes},
+        .scoring = gb_scorings[0]};
+    cr_assert(finetune_drawer_make(&d, &status), "%s", status.what);
+    cr_assert(finetune_count_copies(&d, STEPS, &found, &status), "%s", status.what);
+    /* Two queries have all columns of a text for copies, but for their own positive. */
+    cr_expect_eq(found, STEPS * 2 * (BATCH * EACH - BATCH / 2));
+    finetune_drawer_free(&d);
+    gb_vocab_destroy(vocab);
+    gb_row_file_close(tokens.passages);
+    remove(path);
+    gb_training_set_free(&set);
+    free(texts);
 }
 
 /* Two heaps of points, told apart whatever is drawn first. */
