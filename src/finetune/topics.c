@@ -3,13 +3,18 @@
  * queries' vectors. */
 #include "private.h"
 
+#include <gabbro/os.h>
+
 #include <float.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS 20 /* of Lloyd's algorithm at most */
 
 /* ---- clusters ---- */
+
+enum { MAX_THREADS = 64, LEAST_SHARE = 64 };
 
 /* The nearest centre by Euclidean distance, of equal ones the first. */
 static uint32_t nearest(const float *vector, const double *centres, uint32_t clusters,
@@ -29,6 +34,66 @@ static uint32_t nearest(const float *vector, const double *centres, uint32_t clu
         }
     }
     return best;
+}
+
+/* Vectors whose centres one thread finds. */
+typedef struct share {
+    const gb_vectors *vectors; /* all */
+    const double *centres;     /* [clusters, width] */
+    uint32_t clusters;         /* centres */
+    uint32_t first, end;       /* rows of the vectors */
+    uint32_t *labels;      /* [all rows] the nearest centre, by Euclidean distance, of equal ones
+                              the first */
+    bool moved;            /* a label changed */
+    gb_progress *progress; /* of the first share alone: it speaks for all */
+    uint64_t done, times;  /* vectors of earlier rounds; shares */
+    bool started;          /* has a thread */
+    pthread_t thread;      /* its thread */
+} share;
+
+static void *label_share(void *argument)
+{
+    share *s = argument;
+    uint32_t width = s->vectors->width;
+    for (uint32_t v = s->first; v < s->end && !gb_interrupted(); v++) {
+        uint32_t label =
+            nearest(s->vectors->values + (size_t)v * width, s->centres, s->clusters, width);
+        s->moved |= label != s->labels[v];
+        s->labels[v] = label;
+        if (s->progress)
+            gb_progress_update(s->progress, s->done + (v - s->first) * s->times, NULL);
+    }
+    return NULL;
+}
+
+/* A round: all labels, by as many threads as there are processors. The first has none of its own.
+ * Returns whether one changed. */
+static bool label_all(const share *all, uint32_t rows, gb_progress *progress, uint64_t done)
+{
+    share shares[MAX_THREADS];
+    uint32_t most = rows / LEAST_SHARE + 1, threads = gb_os_processors();
+    bool moved = false;
+    threads = threads < most ? threads : most;
+    threads = threads < MAX_THREADS ? threads : MAX_THREADS;
+    for (uint32_t t = 0; t < threads; t++) {
+        shares[t] = *all;
+        shares[t].first = (uint32_t)((uint64_t)rows * t / threads);
+        shares[t].end = (uint32_t)((uint64_t)rows * (t + 1) / threads);
+        if (t)
+            shares[t].started =
+                pthread_create(&shares[t].thread, NULL, label_share, &shares[t]) == 0;
+    }
+    shares[0].progress = progress;
+    shares[0].done = done;
+    shares[0].times = threads;
+    for (uint32_t t = 0; t < threads; t++) { /* one whose thread did not start is done here */
+        if (shares[t].started)
+            pthread_join(shares[t].thread, NULL);
+        else
+            label_share(&shares[t]);
+        moved |= shares[t].moved;
+    }
+    return moved;
 }
 
 /* Centres become the means of their vectors; those without any stay. */
@@ -62,16 +127,23 @@ bool gb_cluster_vectors(const gb_vectors *vectors, uint32_t clusters, uint64_t s
     }
     for (uint32_t v = 0; sizes && v < vectors->rows; v++)
         labels[v] = UINT32_MAX;
+    const share all = {
+        .vectors = vectors, .centres = centres, .clusters = clusters, .labels = labels};
+    gb_progress progress;
+    uint64_t done = 0;
+    gb_progress_begin(&progress, "clusters", "vectors", (uint64_t)ROUNDS * vectors->rows, 0);
     for (int round = 0; moved && round < ROUNDS; round++) {
-        moved = false;
-        for (uint32_t v = 0; v < vectors->rows; v++) {
-            uint32_t label = nearest(vectors->values + (size_t)v * width, centres, clusters, width);
-            moved |= label != labels[v];
-            labels[v] = label;
-        }
+        moved = label_all(&all, vectors->rows, &progress, done);
+        if (gb_interrupted()) /* some vectors may have no label yet */
+            break;
         move_centres(vectors, labels, centres, sizes, clusters);
+        done += vectors->rows;
     }
-    bool ok = sizes;
+    progress.total = done;
+    if (sizes)
+        gb_progress_end(&progress, done, NULL);
+    bool ok = sizes && (!gb_interrupted() || gb_fail(status, GB_INTERRUPTED, "--clusters",
+                                                     "run it again", "stopped by a signal"));
     free(centres);
     free(sizes);
     return ok;

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -312,12 +313,12 @@ Test(training_set, copies_in_a_large_batch)
 /* Two heaps of points, told apart whatever is drawn first. */
 Test(training_set, vectors_are_clustered)
 {
-    enum { COUNT = 12 };
+    enum { COUNT = 300 }; /* more than one thread looks at */
     float values[COUNT * 2];
     uint32_t labels[COUNT];
     gb_status status = {0};
     for (uint32_t v = 0; v < COUNT; v++) {
-        values[2 * v] = (v % 2 ? 10.0f : -10.0f) + (float)v / 8;
+        values[2 * v] = (v % 2 ? 10.0f : -10.0f) + (float)(v % 12) / 8;
         values[2 * v + 1] = (float)(v % 3);
     }
     const gb_vectors vectors = {.rows = COUNT, .width = 2, .values = values};
@@ -328,6 +329,19 @@ Test(training_set, vectors_are_clustered)
                          (unsigned long long)seed);
         cr_expect_neq(labels[0], labels[1]);
     }
+}
+
+/* Hundreds of thousands of vectors take hours, in which a signal must be heeded. */
+Test(training_set, clustering_can_be_stopped)
+{
+    const float values[] = {1, 2, 3, 4};
+    const gb_vectors vectors = {.rows = 4, .width = 1, .values = values};
+    uint32_t labels[4];
+    gb_status status = {0};
+    gb_install_signals();
+    raise(SIGINT);
+    cr_expect_not(gb_cluster_vectors(&vectors, 2, 1, labels, &status));
+    cr_expect_eq(status.code, GB_INTERRUPTED, "%s", status.what);
 }
 
 /* Every query once an epoch; batches are of one topic but for what whole batches leave over. */
