@@ -11,12 +11,6 @@ bool repro_is_finetuning(const char *command)
     return !strcmp(command, "finetune") || !strcmp(command, "finetune-cross");
 }
 
-static double option_number(const repro_argv *argv, const char *option)
-{
-    const char *text = repro_argv_option(argv, option);
-    return text ? strtod(text, NULL) : 0;
-}
-
 bool repro_plan_command(const repro_plan *plan, const char *const *words, gb_text *printed,
                         gb_status *status)
 {
@@ -161,12 +155,14 @@ static bool count_training(repro_plan *plan, const repro_node *node, const repro
     bool finetune = repro_is_finetuning(argv->items[0]);
     double steps = repro_cost_get(&cost, "steps"), batch = repro_cost_get(&cost, "batch");
     if (finetune) {
-        double queries = option_number(argv, "--train-queries");
+        double queries = repro_argv_number(argv, "--train-queries");
         repro_sizes sizes;
         if (!sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
             return false;
+        needs->memory = repro_plan_run_memory(plan, node, &sizes);
         queries = queries > 0 ? queries : sizes.train_queries;
-        steps = (double)(uint64_t)((queries * option_number(argv, "--epochs") + batch - 1) / batch);
+        steps =
+            (double)(uint64_t)((queries * repro_argv_number(argv, "--epochs") + batch - 1) / batch);
     }
     table->train_flops +=
         steps * (repro_cost_get(&cost, "flops") + repro_cost_get(&cost, "update_flops"));
@@ -229,36 +225,15 @@ static bool stand_for_mined(repro_plan *plan, repro_node *node, gb_status *statu
     return ok;
 }
 
-/* Arithmetic of one query's score of one passage: of vectors, or of all pairs of their tokens where
- * the model is a ColBERT, which the encoder that stands for it does not say. */
-static bool score_flops(const repro_node *node, const repro_cost *cost, double *flops,
-                        gb_status *status)
-{
-    const repro_node *model = repro_node_option(node, "--model").node;
-    repro_argv argv = {0};
-    bool ok = !model || repro_argv_of(model, &argv, status);
-    const char *scoring = repro_argv_option(&argv, "--scoring");
-    double pairs = 1, width = repro_cost_get(cost, "width");
-    if (scoring && !strcmp(scoring, "tokens")) {
-        double of_query = option_number(&argv, "--query-length"),
-               of_token = option_number(&argv, "--token-width");
-        pairs = repro_cost_get(cost, "passage_tokens") *
-                (of_query > 0 ? of_query : repro_cost_get(cost, "query_tokens"));
-        width = of_token > 0 ? of_token : width;
-    }
-    *flops = 2 * pairs * width;
-    repro_argv_free(&argv);
-    return ok;
-}
-
 /* What encodes texts: passages and queries, and a search among them. */
 static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv *argv,
                            repro_table_cost *table, gb_status *status)
 {
     repro_cost cost;
     repro_sizes sizes;
-    double each;
-    if (!repro_plan_cost(plan, argv, &cost, status) || !score_flops(node, &cost, &each, status) ||
+    repro_passage_cost each;
+    if (!repro_plan_cost(plan, argv, &cost, status) ||
+        !repro_plan_passage(node, &cost, &each, status) ||
         !sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
         return false;
     bool mine = !strcmp(argv->items[0], "mine"), whole = sizes.passages <= 0;
@@ -266,21 +241,23 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
     double queries = whole  ? repro_cost_get(&cost, "queries")
                      : mine ? sizes.train_queries
                             : sizes.eval_queries;
-    double width = repro_cost_get(&cost, "width");
+    double hits = queries * repro_argv_number(argv, "--depth");
     if (!strcmp(argv->items[0], "mlm-loss"))
         passages = repro_cost_get(&cost, "sample");
     double flops = passages * repro_cost_get(&cost, "passage_flops") +
-                   queries * repro_cost_get(&cost, "query_flops") + passages * queries * each;
-    /* A passage that was found takes 16 bytes in memory, of the search and of the run. */
+                   queries * repro_cost_get(&cost, "query_flops") + passages * queries * each.flops;
     plan->needs[node->index] =
-        (repro_bytes){.memory = queries * (width * 4 + option_number(argv, "--depth") * 16),
-                      .disk = passages * width * 4};
+        (repro_bytes){.memory = queries * repro_cost_get(&cost, "width") * 4 +
+                                hits * (REPRO_RUN_BYTES + REPRO_FOUND_BYTES),
+                      .disk = passages * each.bytes};
     table->encode_flops += flops;
     table->encodings++;
-    table->disk += queries * 5000;
     node->folder = plan->root; /* nobody reads it */
-    if (mine)
+    if (mine) {
+        repro_plan_run(plan, node, hits, table);
         return stand_for_mined(plan, node, status);
+    }
+    table->disk += queries * 5000;
     if (whole && !strcmp(argv->items[0], "evaluate") && !plan->evaluation.count)
         plan->evaluation_flops = flops;
     return !whole || strcmp(argv->items[0], "evaluate") != 0 ||
@@ -322,8 +299,11 @@ static bool count_reranking(repro_plan *plan, repro_node *node, const repro_argv
     table->encode_flops +=
         pairs * (repro_cost_get(&cost, "passage_flops") + repro_cost_get(&cost, "query_flops"));
     table->encodings++;
-    plan->needs[node->index] = (repro_bytes){.memory = pairs * 24, .disk = pairs * 40};
-    table->disk += pairs * 40;
+    /* Beside the run that is read: the one that is written, its pairs, and their scores. */
+    plan->needs[node->index] = (repro_bytes){.memory = repro_plan_run_memory(plan, node, &sizes) +
+                                                       pairs * (REPRO_RUN_BYTES + 12),
+                                             .disk = pairs * 4};
+    repro_plan_run(plan, node, pairs, table);
     node->folder = of ? of->folder : plan->root; /* later commands find a run of these queries */
     return true;
 }
@@ -394,13 +374,31 @@ static bool count_host(repro_plan *plan, repro_node *node, repro_argv *argv,
     return true;
 }
 
+/* Passages that a ranking by BM25 finds, which lie in memory beside its index. */
+static bool count_found(repro_plan *plan, const repro_node *node, const repro_argv *argv,
+                        repro_table_cost *table, gb_status *status)
+{
+    const char *split = repro_argv_option(argv, "--split");
+    bool run = !strcmp(argv->items[0], "bm25-run"), train = run && split && !strcmp(split, "train");
+    repro_sizes sizes;
+    if (!sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
+        return false;
+    double hits =
+        (train ? sizes.train_queries : sizes.eval_queries) * repro_argv_number(argv, "--depth");
+    plan->needs[node->index].memory += hits * REPRO_RUN_BYTES;
+    if (run)
+        repro_plan_run(plan, node, hits, table);
+    return true;
+}
+
 /* A ranking by BM25; without weights of words, which no counted model has given. */
 static bool count_bm25(repro_plan *plan, repro_node *node, const repro_argv *argv,
                        repro_table_cost *table, gb_status *status)
 {
     repro_argv plain = {0};
     bool ok = repro_argv_add_without(&plain, argv, 0, "--term-weights", status);
-    ok = ok && count_host(plan, node, &plain, table, status);
+    ok = ok && count_host(plan, node, &plain, table, status) &&
+         count_found(plan, node, argv, table, status);
     repro_argv_free(&plain);
     return ok;
 }
@@ -422,7 +420,8 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
         /* Its weights stand for others, so none are drawn. */
         ok = repro_argv_add(&argv, status, "--init-std") && repro_argv_add(&argv, status, "0") &&
              count_host(plan, node, &argv, table, status);
-    else if (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25"))
+    else if ((!strcmp(command, "evaluate") && !strcmp(kind, "--bm25")) ||
+             !strcmp(command, "bm25-run"))
         ok = count_bm25(plan, node, &argv, table, status);
     else if (!strcmp(command, "weigh-words"))
         ok = count_weighing(plan, node, &argv, table, status);
@@ -542,8 +541,9 @@ static bool prepare(repro_plan *plan, repro_session *session, gb_status *status)
     size_t nodes = plan->graph->count;
     plan->public = gb_alloc(nodes, sizeof *plan->public, status);
     plan->needs = gb_alloc(nodes, sizeof *plan->needs, status);
+    plan->hits = gb_alloc(nodes, sizeof *plan->hits, status);
     plan->runs = gb_alloc(nodes, sizeof *plan->runs, status);
-    return plan->public && plan->needs && plan->runs;
+    return plan->public && plan->needs && plan->hits && plan->runs;
 }
 
 static void plan_free(repro_plan *plan)
@@ -561,6 +561,7 @@ static void plan_free(repro_plan *plan)
     free(plan->costs);
     free(plan->public);
     free(plan->needs);
+    free(plan->hits);
     free(plan->runs);
     free(plan->kinds);
     gb_map_destroy(plan->counted);

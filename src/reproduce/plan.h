@@ -46,6 +46,7 @@ bool repro_argv_add_without(repro_argv *argv, const repro_argv *from, size_t fir
 bool repro_is_finetuning(const char *command);
 /* The value behind an option, the last one; NULL where it has none. */
 const char *repro_argv_option(const repro_argv *argv, const char *option);
+double repro_argv_number(const repro_argv *argv, const char *option); /* 0 where it has none */
 
 /* NAME=NUMBER words that a command prints with --cost. */
 typedef struct repro_cost {
@@ -89,6 +90,7 @@ typedef struct repro_plan {
     size_t count;                 /* tables */
     const char **public; /* [nodes] name of the public collection that it stands for, or NULL */
     repro_bytes *needs;  /* [nodes] */
+    double *hits;        /* [nodes] passages of queries in the run that it writes */
     const char **runs;   /* [nodes] of a collection: BM25's run over its training queries */
     gb_map *counted;     /* a command without what costs nothing -> index of its cost */
     repro_cost *kinds;   /* [kind_count] what was counted */
@@ -104,6 +106,24 @@ bool repro_plan_command(const repro_plan *plan, const char *const *words, gb_tex
                         gb_status *status);
 /* What a command costs; those that differ by models and seeds alone cost the same. */
 bool repro_plan_cost(repro_plan *plan, const repro_argv *argv, repro_cost *cost, gb_status *status);
+
+/* Bytes of a passage that was found for a query: in a run in memory, and in a search's results. */
+enum { REPRO_RUN_BYTES = 16, REPRO_FOUND_BYTES = 8 };
+/* A command writes a run of so many passages of queries, which later commands read. */
+void repro_plan_run(repro_plan *plan, const repro_node *node, double hits, repro_table_cost *table);
+/* Memory of all runs that a command reads; it holds them at once. */
+double repro_plan_run_memory(const repro_plan *plan, const repro_node *node,
+                             const repro_sizes *sizes);
+
+/* What one passage takes in a search by the vectors of texts, or by those of tokens where the model
+ * is a ColBERT or COIL, which the encoder that stands for it does not say. */
+typedef struct repro_passage_cost {
+    double flops; /* of its score for a query */
+    double bytes; /* of its vectors in a file */
+} repro_passage_cost;
+bool repro_plan_passage(const repro_node *node, const repro_cost *cost, repro_passage_cost *each,
+                        gb_status *status);
+
 /* Walks the graph. */
 bool repro_plan_count(repro_plan *plan, gb_status *status);
 

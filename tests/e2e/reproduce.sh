@@ -227,8 +227,11 @@ run plan qac/table5
 expect "and so is a table that trains nothing" [ "$status" = 0 ]
 run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
-expect "but count in full, the index of BM25 takes most: $(head -n 1 "$work/stdout")" \
-    grep -q '^qac/table1 .* memory 1\.9 GB' "$work/stdout"
+expect "but count in full, runs over the training queries take most: $(head -n 1 "$work/stdout")" \
+    grep -q '^qac/table1 .* memory 10\.6 GB' "$work/stdout"
+run plan qac/table1 --scale paper --data "$work/nothing" --rows colbert
+expect "vectors of tokens take most of the disk: $(head -n 1 "$work/stdout")" \
+    grep -q '^qac/table1 .* disk 29[0-9]\.[0-9] GB' "$work/stdout"
 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
 expect "to be run they must be" [ "$status" = 3 ]
 expect "it says how" grep -q 'gabbro data fetch msmarco-passage-titles --to' "$work/stderr"

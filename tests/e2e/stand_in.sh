@@ -6,7 +6,7 @@
 case "$1 $*" in
 *--cost*)
     echo "steps=$(printf '%s' "$*" | sed -n 's/.*--steps \([0-9]*\).*/\1/p') batch=32 part=8 flops=1e9 update_flops=0 \
-activation_bytes=4e9 parameter_bytes=4e9 passages=1000 queries=100 passage_flops=1e9 query_flops=0 width=10"
+activation_bytes=4e9 parameter_bytes=4e9 passages=1000 queries=100 passage_flops=1e9 query_flops=0 width=10 passage_tokens=60"
     exit
     ;;
 esac
