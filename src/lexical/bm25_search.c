@@ -123,12 +123,15 @@ typedef struct batch {
     uint32_t *found;           /* [count] */
     atomic_size_t next;        /* query to take */
     atomic_bool failed;        /* stop */
+    gb_progress *progress;     /* of all queries, shown by the first worker, or NULL */
+    size_t before;             /* queries of earlier batches */
 } batch;
 
 typedef struct worker {
     batch *work;      /* shared */
     gb_status status; /* own */
     bool ok;          /* finished without failure */
+    bool first;       /* it shows how far all are */
     bool started;     /* has a thread */
     pthread_t thread; /* its thread */
 } worker;
@@ -149,6 +152,8 @@ static void *work(void *argument)
         b->found[i] = b->k;
         own->ok = own->ok && gb_bm25_search(searcher, text, length, b->hits + i * b->k,
                                             &b->found[i], &own->status);
+        if (own->first && b->progress)
+            gb_progress_update(b->progress, b->before + i, NULL);
     }
     if (!own->ok)
         atomic_store(&b->failed, true);
@@ -164,6 +169,7 @@ static bool run_workers(batch *b, uint32_t threads, gb_status *status)
         return false;
     for (uint32_t i = 0; i < threads; i++)
         workers[i].work = b;
+    workers[0].first = true;
     for (uint32_t i = 1; i < threads; i++) /* with fewer threads than wanted the rest do the work */
         workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     work(&workers[0]);
@@ -196,7 +202,10 @@ bool gb_bm25_run(const gb_bm25 *index, const gb_bm25_queries *queries, gb_run *r
     size_t size = queries->count < BATCH ? queries->count : BATCH;
     gb_hit *hits = gb_alloc(size * k, sizeof *hits, status);
     uint32_t *found = gb_alloc(size, sizeof *found, status);
-    bool ok = hits && found;
+    bool ok = hits && found, shown = queries->count > BATCH;
+    gb_progress progress;
+    if (shown)
+        gb_progress_begin(&progress, "bm25 search", "queries", queries->count, 0);
     for (size_t first = 0; ok && first < queries->count; first += BATCH) {
         size_t n = queries->count - first < BATCH ? queries->count - first : BATCH;
         batch b = {.index = index,
@@ -205,11 +214,15 @@ bool gb_bm25_run(const gb_bm25 *index, const gb_bm25_queries *queries, gb_run *r
                    .of = queries,
                    .k = k,
                    .hits = hits,
-                   .found = found};
+                   .found = found,
+                   .progress = shown ? &progress : NULL,
+                   .before = first};
         ok = run_workers(&b, n < threads ? (uint32_t)n : threads, status);
         for (size_t i = 0; ok && i < n; i++)
             ok = gb_run_add(run, b.queries[i], hits + i * k, found[i], status);
     }
+    if (ok && shown)
+        gb_progress_end(&progress, queries->count, NULL);
     free(hits);
     free(found);
     return ok;

@@ -140,22 +140,41 @@ bool lexical_add_weighted(gb_bm25 *index, const gb_collection *collection, const
     return ok;
 }
 
-gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
-                             gb_status *status)
+#define MANY 100000 /* passages whose indexing takes long enough to say how far it is */
+
+/* Adds all passages. */
+static bool add_passages(gb_bm25 *index, const gb_collection *collection,
+                         const gb_bm25_settings *settings, gb_status *status)
 {
-    gb_bm25 *index = gb_bm25_create(gb_bm25_settings_params(settings), status);
     gb_text text = {0};
-    bool ok = index != NULL;
-    if (ok && settings->weights)
-        ok = lexical_add_weighted(index, collection, settings->weights, status);
-    for (uint32_t p = 0; ok && !settings->weights && p < collection->passages; p++) {
+    gb_progress progress;
+    bool ok = true, shown = collection->passages > MANY;
+    if (shown)
+        gb_progress_begin(&progress, "bm25 index", "passages", collection->passages, 0);
+    for (uint32_t p = 0; ok && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
         gb_bm25_settings_expand(settings, collection, p, &text);
         ok = text.failed ? gb_fail_memory(status, "indexing")
-                         : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+             : gb_interrupted()
+                 ? gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal")
+                 : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+        if (shown)
+            gb_progress_update(&progress, p, NULL);
     }
+    if (ok && shown)
+        gb_progress_end(&progress, collection->passages, NULL);
     gb_text_free(&text);
+    return ok;
+}
+
+gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
+                             gb_status *status)
+{
+    gb_bm25 *index = gb_bm25_create(gb_bm25_settings_params(settings), status);
+    bool ok = index && (settings->weights
+                            ? lexical_add_weighted(index, collection, settings->weights, status)
+                            : add_passages(index, collection, settings, status));
     if (ok && gb_bm25_finish(index, status))
         return index;
     gb_bm25_destroy(index);

@@ -5,6 +5,7 @@
 #include <gabbro/lexical.h>
 
 #include <math.h>
+#include <signal.h>
 
 TestSuite(bm25, .init = help_setup, .fini = help_teardown);
 
@@ -303,6 +304,59 @@ Test(bm25, any_number_of_threads)
     gb_run_free(&one);
     gb_run_free(&many);
     gb_bm25_destroy(index);
+}
+
+/* ---- long work ---- */
+
+/* The training queries of a large collection take hours. */
+Test(bm25, many_queries_show_progress)
+{
+    enum { QUERIES = 5000 };
+    static const char *query_list[QUERIES], *const texts[] = {"one", "two"};
+    static uint32_t rows[QUERIES];
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        query_list[i] = "two";
+        rows[i] = i;
+    }
+    gb_bm25 *index = build(0.9, 0.4, texts, 2);
+    const gb_bm25_queries asked = {
+        .rows = rows, .count = QUERIES, .text = numbered_query, .ctx = query_list, .depth = 1};
+    gb_run run = {0};
+    gb_log_set_level(GB_LOG_INFO);
+    gb_say_set_form(GB_SAY_JSON);
+    const char *path = help_path("stderr");
+    cr_assert(freopen(path, "w", stderr));
+    cr_assert(gb_bm25_run(index, &asked, &run, NULL));
+    fflush(stderr);
+    char *said = gb_read_file(path, NULL, NULL);
+    cr_expect(strstr(said, "\"bm25 search\"") && strstr(said, "\"done\": 5000"), "%s", said);
+    free(said);
+    gb_run_free(&run);
+    gb_bm25_destroy(index);
+}
+
+static gb_row_file *one_row(const char *name, const char *text)
+{
+    gb_status status = {0};
+    gb_row_writer *writer = gb_row_writer_open(help_path(name), 1, &status);
+    cr_assert(gb_row_writer_add(writer, text, strlen(text), &status) &&
+              gb_row_writer_commit(writer, &status));
+    gb_row_file *file = gb_row_file_open(help_path(name), 1, &status);
+    cr_assert(file, "%s", status.what);
+    return file;
+}
+
+Test(bm25, indexing_can_be_stopped)
+{
+    gb_status status = {0};
+    const gb_collection collection = {
+        .passages = 1, .titles = one_row("title", ""), .texts = one_row("text", "a")};
+    gb_install_signals();
+    raise(SIGINT);
+    cr_expect_null(gb_bm25_of(&collection, &status));
+    cr_expect_eq(status.code, GB_INTERRUPTED, "%s", status.what);
+    gb_row_file_close(collection.titles);
+    gb_row_file_close(collection.texts);
 }
 
 /* ---- the command on a folder made here ---- */
