@@ -88,6 +88,19 @@ static void tex(gb_text *out, const char *text)
         case '^':
             gb_text_printf(out, "\\textasciicircum{}");
             break;
+        case '<':
+            gb_text_printf(out, "\\textless{}");
+            break;
+        case '>':
+            gb_text_printf(out, "\\textgreater{}");
+            break;
+        case '|':
+            gb_text_printf(out, "\\textbar{}");
+            break;
+        case '[': /* behind the end of a row these two would belong to it */
+        case '*':
+            gb_text_printf(out, "{%c}", *text);
+            break;
         default:
             gb_text_append(out, text, 1);
         }

@@ -191,3 +191,22 @@ Test(report_files, csv_and_latex)
     gb_text_free(&latex);
     gb_report_free(report);
 }
+
+/* Where a name would end a row early, or be a command or another letter, in LaTeX. */
+Test(report_files, latex_of_odd_names)
+{
+    put_results("one.jsonl", 42, 42, "{}");
+    gb_report *report = build("one.jsonl");
+    gb_text latex = {0};
+    report->spec->rows[1].label = "[CLS] <a|b>";
+    report->spec->rows[2].label = "* starred";
+    gb_report_latex(report, &latex);
+    static const char *const lines[] = {
+        "\n{[}CLS] \\textless{}a\\textbar{}b\\textgreater{} & ",
+        "\n{*} starred & ",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        cr_expect(strstr(latex.data, lines[i]), "%s in %s", lines[i], latex.data);
+    gb_text_free(&latex);
+    gb_report_free(report);
+}
