@@ -1,7 +1,7 @@
 /* Writes table.md. */
 #include "private.h"
 
-/* Text inside a table cell. */
+/* Text as it stands, in a table or outside of one. */
 static void escaped(gb_text *out, const char *text)
 {
     for (; *text; text++) {
@@ -65,7 +65,9 @@ static void head(const gb_report *report, gb_text *out)
 
 static void group_markdown(const gb_report *report, const char *name, gb_text *out)
 {
-    gb_text_printf(out, "| **%s** |", name);
+    gb_text_printf(out, "| **");
+    escaped(out, name);
+    gb_text_printf(out, "** |");
     for (size_t c = 0; c <= report->column_count; c++)
         gb_text_printf(out, " |");
     gb_text_append(out, "\n", 1);
@@ -98,9 +100,13 @@ static void legend(const gb_report *report, gb_text *out)
         return;
     gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
                         "**here**.\n");
-    for (size_t c = 0; c < report->column_count; c++)
-        gb_text_printf(out, "%s%s = %s%s", c ? "; " : "", report_column_heading(report, c),
-                       report->columns[c].label, c + 1 == report->column_count ? ".\n" : "");
+    for (size_t c = 0; c < report->column_count; c++) {
+        gb_text_printf(out, "%s", c ? "; " : "");
+        escaped(out, report_column_heading(report, c));
+        gb_text_printf(out, " = ");
+        escaped(out, report->columns[c].label);
+    }
+    gb_text_printf(out, ".\n");
 }
 
 static void claim_markdown(const gb_report *report, size_t index, gb_text *out)
@@ -154,19 +160,28 @@ static void deviations(const gb_report *report, gb_text *out)
     }
 }
 
+/* What is above the table: names of collections and devices may have any characters. */
+static void opening(const gb_report *report, gb_text *out)
+{
+    gb_text text = {0};
+    gb_text_printf(&text, "# ");
+    report_title_text(report, &text);
+    gb_text_printf(&text, "\n\n");
+    report_origin_text(report, &text);
+    gb_text_printf(&text, "\n");
+    report_device_text(report, "Device: ", ".\n", &text);
+    if (report->notes[0])
+        gb_text_printf(&text, "\nCollection: %s.\n", report->notes);
+    if (report->rankings[0])
+        gb_text_printf(&text, "\nRankings: %s.\n", report->rankings);
+    escaped(out, gb_text_words(&text, out));
+    gb_text_free(&text);
+}
+
 void gb_report_markdown(const gb_report *report, gb_text *out)
 {
     static const row_writer writer = {group_markdown, row_markdown};
-    gb_text_printf(out, "# ");
-    report_title_text(report, out);
-    gb_text_printf(out, "\n\n");
-    report_origin_text(report, out);
-    gb_text_printf(out, "\n");
-    report_device_text(report, "Device: ", ".\n", out);
-    if (report->notes[0])
-        gb_text_printf(out, "\nCollection: %s.\n", report->notes);
-    if (report->rankings[0])
-        gb_text_printf(out, "\nRankings: %s.\n", report->rankings);
+    opening(report, out);
     head(report, out);
     report_write_rows(report, &writer, out);
     legend(report, out);

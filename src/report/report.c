@@ -213,6 +213,9 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
         gb_text_printf(&text, "%s, %lld passages", name, (long long)json_integer_value(passages));
     else if (name)
         gb_text_printf(&text, "%s", name);
+    for (size_t i = 0; i < text.length; i++) /* a folder's name may have line breaks */
+        if ((unsigned char)text.data[i] < ' ')
+            text.data[i] = ' ';
     if (text.length)
         report->collection = report_copy(report->arena, text.data, status);
     if (generator)

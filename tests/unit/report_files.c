@@ -210,3 +210,36 @@ Test(report_files, latex_of_odd_names)
     gb_text_free(&latex);
     gb_report_free(report);
 }
+
+/* Names of groups, columns, collections and devices stand in table.md as they are. */
+Test(report_files, markdown_of_odd_names)
+{
+    put("coll/collection.json", "{\"name\": \"my\\n<b> *x*\", \"passages\": 3, "
+                                "\"notes\": [\"a_b_ | <i>\"]}");
+    char *coll = gb_path_join(NULL, root, "coll");
+    char *results = gb_format(NULL,
+                              "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": "
+                              "\"%s\", \"settings\": {}, \"device\": \"dev <0>\"}\n"
+                              "{\"row\": \"span\", \"seed\": 1, \"column\": \"set:MRR@10\", "
+                              "\"value\": 0.3}\n",
+                              coll);
+    put("odd.jsonl", results);
+    gb_report *report = build("odd.jsonl");
+    for (size_t r = 0; r < report->spec->row_count; r++)
+        report->spec->rows[r].group = "A|B <c>";
+    report->columns[0].label = "Set <s>";
+    gb_text markdown = {0};
+    gb_report_markdown(report, &markdown);
+    static const char *const wanted[] = {
+        "collection my \\<b> \\*x\\*, 3 passages.",
+        "Collection: a\\_b\\_ \\| \\<i>.",
+        "| **A\\|B \\<c>** | | | |\n",
+        "MRR@10 = Set \\<s>; ",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect(strstr(markdown.data, wanted[i]), "%s in %s", wanted[i], markdown.data);
+    gb_text_free(&markdown);
+    gb_report_free(report);
+    free(results);
+    free(coll);
+}
