@@ -135,6 +135,8 @@ void report_write_rows(const gb_report *report, const row_writer *writer, gb_tex
 void report_moments_text(const moments *m, int digits, const char *between, gb_text *out);
 /* What stands behind this run's mean: how it compares with the records, and the verdict. */
 void report_here_text(const shown *cell, gb_text *out);
+/* " (needs 4 more seeds)" behind an undecided verdict, by its more_seeds. */
+void report_more_seeds_text(long long more, gb_text *out);
 /* "supported", "undecided (needs 4 more seeds)" ... */
 void report_verdict_text(const gb_judgement *judgement, gb_text *out);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */

@@ -210,19 +210,24 @@ char report_mark_char(here_mark mark)
     return " =~!"[mark];
 }
 
+void report_more_seeds_text(long long more, gb_text *out)
+{
+    if (more == 0)
+        gb_text_printf(out, " (no number of seeds would decide it)");
+    else if (more > 1000)
+        gb_text_printf(out, " (needs more than 1000 seeds)");
+    else
+        gb_text_printf(out, " (needs %lld more seed%s)", more, more == 1 ? "" : "s");
+}
+
 void report_verdict_text(const gb_judgement *judgement, gb_text *out)
 {
     static const char *const words[] = {"not judged", "undecided", "supported", "contradicted"};
     gb_text_printf(out, "%s", words[judgement->verdict]);
     if (judgement->reason[0])
         gb_text_printf(out, " (%s)", judgement->reason);
-    else if (judgement->verdict == GB_UNDECIDED && judgement->more_seeds == 0)
-        gb_text_printf(out, " (no number of seeds would decide it)");
-    else if (judgement->verdict == GB_UNDECIDED && judgement->more_seeds > 1000)
-        gb_text_printf(out, " (needs more than 1000 seeds)");
     else if (judgement->verdict == GB_UNDECIDED)
-        gb_text_printf(out, " (needs %u more seed%s)", judgement->more_seeds,
-                       judgement->more_seeds == 1 ? "" : "s");
+        report_more_seeds_text(judgement->more_seeds, out);
 }
 
 void report_comparison_text(const gb_judgement *judgement, gb_text *out)

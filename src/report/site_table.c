@@ -341,14 +341,14 @@ static void rows(const site_table *table, gb_text *out)
 void report_site_verdict(const json_t *claim, gb_text *out)
 {
     const char *verdict = gb_json_text(claim, "verdict"), *reason = gb_json_text(claim, "reason");
-    double more = report_json_real_of(claim, "more_seeds");
+    const json_t *more = json_object_get(claim, "more_seeds");
     gb_text_printf(out, "<span class=\"%s\">%s", verdict_class(verdict), verdict);
     if (*reason) {
         gb_text_printf(out, " (");
         gb_page_escaped(out, reason);
         gb_text_printf(out, ")");
-    } else if (!strcmp(verdict, "undecided") && more > 0) {
-        gb_text_printf(out, " (needs %.0f more seed%s)", more, more > 1 ? "s" : "");
+    } else if (!strcmp(verdict, "undecided") && json_is_integer(more)) {
+        report_more_seeds_text((long long)json_integer_value(more), out);
     }
     gb_text_printf(out, "</span>");
     if (*gb_json_text(claim, "caution")) {

@@ -436,6 +436,29 @@ Test(site, table_page)
     free(text);
 }
 
+/* As in table.md and on the terminal. */
+Test(site, how_many_seeds_an_undecided_claim_needs)
+{
+    static const char *const wanted[][2] = {
+        {"1", "undecided (needs 1 more seed)"},
+        {"1000", "undecided (needs 1000 more seeds)"},
+        {"46244", "undecided (needs more than 1000 seeds)"},
+        {"0", "undecided (no number of seeds would decide it)"}};
+    static const char *const folders[] = {"in"};
+    char before[40] = "\"more_seeds\": 4,", after[40];
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        snprintf(after, sizeof after, "\"more_seeds\": %s,", wanted[i][0]);
+        change_table(before, after);
+        write_site(folders, 1);
+        for (int page = 0; page < 2; page++) {
+            char *text = read_page(page ? "claims.html" : "qac-table1.mini.html");
+            cr_expect(strstr(text, wanted[i][1]), "%s", wanted[i][1]);
+            free(text);
+        }
+        strcpy(before, after);
+    }
+}
+
 Test(site, row_page_tells_all)
 {
     static const char *const folders[] = {"in"};
