@@ -159,8 +159,8 @@ static void here_cell(const json_t *one, double scale, int digits, const char *l
     double sd, mean = report_site_here(json_object_get(one, "here"), scale, &sd);
     gb_text_printf(out, "<td class=\"here\">");
     if (!isnan(mean)) {
-        const char *mark = "";
-        for (size_t i = 0; i < 3; i++)
+        const char *mark = ""; /* one seed is compared with the records, no mean of several */
+        for (size_t i = 0; i < 3 && isnan(sd); i++)
             if (!strcmp(gb_json_text(one, "against_recorded"), marks[i][0]))
                 mark = marks[i][1];
         mean_and_sd(mean, sd, digits, link, mark, out);

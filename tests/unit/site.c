@@ -420,7 +420,7 @@ Test(site, table_page)
         /* Recorded with its interval; the mean of two seeds. */
         ">31.0</a> <span class=\"sd\">± 2.0</span><svg class=\"bar\" role=\"img\" "
         "aria-label=\"95% interval 29.0 to 33.0\">",
-        ">30.0</a><sup>~</sup> <span class=\"sd\">± 7.1</span></td>",
+        ">30.0</a> <span class=\"sd\">± 7.1</span></td>", /* no mark: it is of one seed */
         "<li><b>MRR</b>: Dev, MRR@10</li>",
         "<figcaption>Span &amp; co, seed 42</figcaption>",
         "href=\"#claim-0\">x-1 supported</a>",
@@ -433,6 +433,16 @@ Test(site, table_page)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);
+    free(text);
+}
+
+Test(site, one_seed_has_a_mark)
+{
+    change_table("\"42\": 0.25, \"43\": 0.35", "\"42\": 0.25");
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    char *text = read_page("qac-table1.mini.html");
+    cr_expect(strstr(text, ">25.0</a><sup>~</sup></td>"));
     free(text);
 }
 
