@@ -1,6 +1,7 @@
 /* Intervals as drawings: in the cells of a table, and of claims one under the other, the forest
  * plot. Places are percents of the width, so that marks keep their shape at any width. */
 #include "gabbro/page.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
@@ -65,11 +66,13 @@ void report_site_claim_bar(const site_bar *bar, const char *verdict, gb_text *ou
         {"contradicted", "<path class=\"dot\" d=\"M-6 6h12l-6 11z\"/>"},
         {"undecided", "<rect class=\"hollow\" x=\"-4.5\" y=\"6.5\" width=\"9\" height=\"9\"/>"}};
     double zero = percent(0, bar->range);
-    gb_text_printf(out, "<svg class=\"forest %s\" role=\"img\" aria-label=\"%s, difference %+.*f",
-                   verdict, verdict, bar->digits, bar->mean);
-    if (!isnan(bar->low))
-        gb_text_printf(out, ", 95%% interval %+.*f to %+.*f", bar->digits, bar->low, bar->digits,
-                       bar->high);
+    gb_text_printf(out, "<svg class=\"forest %s\" role=\"img\" aria-label=\"%s, ", verdict,
+                   verdict);
+    report_difference_text(out, "difference ", bar->mean, bar->digits, "");
+    if (!isnan(bar->low)) {
+        report_difference_text(out, ", 95% interval ", bar->low, bar->digits, " to ");
+        report_difference_text(out, "", bar->high, bar->digits, "");
+    }
     gb_text_printf(out, "\">");
     line(out, " class=\"zero\"", zero, zero, 0, 22);
     if (bar->margin > 0 && -bar->margin > bar->range[0])

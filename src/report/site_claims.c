@@ -1,5 +1,6 @@
 /* The site's page of all claims: what each paper says, how it is judged, and the verdict. */
 #include "gabbro/page.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
@@ -46,8 +47,10 @@ static void rules(gb_text *out)
 void report_site_claim_interval(const json_t *claim, int digits, gb_text *out)
 {
     double low = report_json_real_of(claim, "low"), high = report_json_real_of(claim, "high");
-    if (!isnan(low))
-        gb_text_printf(out, "%+.*f to %+.*f", digits, low, digits, high);
+    if (isnan(low))
+        return;
+    report_difference_text(out, "", low, digits, " to ");
+    report_difference_text(out, "", high, digits, "");
 }
 
 static void interval(const site_table *table, const json_t *claim, gb_text *out)
@@ -56,7 +59,7 @@ static void interval(const site_table *table, const json_t *claim, gb_text *out)
     int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<td>");
     if (!isnan(mean))
-        gb_text_printf(out, "%+.*f", digits, mean);
+        report_difference_text(out, "", mean, digits, "");
     gb_text_printf(out, "</td><td>");
     report_site_claim_interval(claim, digits, out);
     if (margin > 0)

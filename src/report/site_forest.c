@@ -1,6 +1,7 @@
 /* The claims of all tables on the front page: each a line with its difference and its interval, by
  * paper. */
 #include "gabbro/page.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
@@ -115,8 +116,8 @@ static const char *unit_of(const json_t *claim)
     return colon ? colon + 1 : name;
 }
 
-static void claim_line(const site_table *table, const json_t *claim, size_t index,
-                       const double range[2], gb_text *out)
+static void drawn_claim(const site_table *table, const json_t *claim, size_t index,
+                        const double range[2], gb_text *out)
 {
     site_bar bar;
     const char *verdict = gb_json_text(claim, "verdict");
@@ -132,9 +133,11 @@ static void claim_line(const site_table *table, const json_t *claim, size_t inde
     gb_page_escaped(out, gb_json_text(claim, "statement"));
     gb_text_printf(out, "</span>\n");
     report_site_claim_bar(&bar, verdict, out);
-    gb_text_printf(out, "<span class=\"number\">%+.2f", bar.mean);
-    if (!isnan(bar.low))
-        gb_text_printf(out, " <span class=\"sd\">%+.1f to %+.1f</span>", bar.low, bar.high);
+    report_difference_text(out, "<span class=\"number\">", bar.mean, 2, "");
+    if (!isnan(bar.low)) {
+        report_difference_text(out, " <span class=\"sd\">", bar.low, 1, " to ");
+        report_difference_text(out, "", bar.high, 1, "</span>");
+    }
     if (!points) {
         gb_text_printf(out, "<br>");
         gb_page_element(out, "span", "dim", unit_of(claim));
@@ -192,7 +195,7 @@ static void paper_claims(const site_table *tables, const size_t *of, size_t coun
         for (size_t t = 0; t < count; t++)
             json_array_foreach(json_object_get(tables[of[t]].root, "claims"), i,
                                claim) if (is_drawn(claim))
-                claim_line(&tables[of[t]], claim, i, range, out);
+                drawn_claim(&tables[of[t]], claim, i, range, out);
         gb_text_printf(out, "</ol>\n");
     }
     if (counts[3])

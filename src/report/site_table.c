@@ -388,7 +388,7 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
         gb_text_printf(out, "%+g", printed);
     gb_text_printf(out, "</td><td>");
     if (!isnan(mean))
-        gb_text_printf(out, "%+.*f", digits, mean);
+        report_difference_text(out, "", mean, digits, "");
     gb_page_escaped(out, gb_json_text(claim, "shown"));
     gb_text_printf(out, "</td><td>");
     report_site_claim_interval(claim, digits, out);

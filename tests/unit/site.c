@@ -469,6 +469,21 @@ Test(site, how_many_seeds_an_undecided_claim_needs)
     }
 }
 
+Test(site, differences_that_round_to_zero_have_no_sign)
+{
+    change_table("\"mean\": 2,\n   \"low\": 1, \"high\": 3", "\"mean\": 0.001,\n   \"low\": "
+                                                             "-0.002, \"high\": 0.003");
+    static const char *const folders[] = {"in"}, *const pages[] = {"index.html", "claims.html",
+                                                                   "qac-table1.mini.html"};
+    write_site(folders, 1);
+    for (size_t i = 0; i < 3; i++) {
+        char *text = read_page(pages[i]);
+        cr_expect(strstr(text, i ? "<td>0.00 to 0.00" : "interval 0.00 to 0.00"), "%s", pages[i]);
+        cr_expect_not(strstr(text, "-0.0") || strstr(text, "+0.0"), "%s", pages[i]);
+        free(text);
+    }
+}
+
 Test(site, row_page_tells_all)
 {
     static const char *const folders[] = {"in"};
