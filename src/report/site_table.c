@@ -113,6 +113,15 @@ static void head(const site_table *table, gb_text *out)
     gb_text_printf(out, "</tr></thead>\n");
 }
 
+/* Whether the paper marks a value so; marks have commas between them. */
+static bool has_dagger(const json_t *one)
+{
+    bool found = false;
+    for (const char *at = gb_json_text(one, "marks"); *at; at += strcspn(at, ","), at += *at == ',')
+        found = found || (strcspn(at, ",") == 6 && !strncmp(at, "dagger", 6));
+    return found;
+}
+
 static void published_cell(const json_t *one, int digits, gb_text *out)
 {
     double published = report_json_real_of(one, "published");
@@ -120,8 +129,7 @@ static void published_cell(const json_t *one, int digits, gb_text *out)
     gb_page_escaped(out, gb_json_text(one, "note"));
     gb_text_printf(out, "\">");
     if (!isnan(published))
-        gb_text_printf(out, "%.*f%s", digits, published,
-                       report_word_in(gb_json_text(one, "marks"), "dagger") ? "†" : "");
+        gb_text_printf(out, "%.*f%s", digits, published, has_dagger(one) ? "†" : "");
     gb_text_printf(out, "</td>");
 }
 
@@ -285,6 +293,16 @@ static void row_lines(const site_table *table, const json_t *row, gb_text *out)
     gb_text_printf(out, "</tbody>\n");
 }
 
+static bool has_daggers(const site_table *table)
+{
+    const json_t *rows = json_object_get(table->root, "rows");
+    bool any = false;
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        for (size_t c = 0; c < column_count(table); c++)
+            any = any || has_dagger(cell_of(table, json_array_get(rows, r), c));
+    return any;
+}
+
 /* In words what the head of the table and its published values say to a pointer that rests. */
 static void legend(const site_table *table, gb_text *out)
 {
@@ -299,6 +317,10 @@ static void legend(const site_table *table, gb_text *out)
         gb_page_escaped(out, gb_json_text(column_at(table, c), "label"));
         gb_text_printf(out, "</li>\n");
     }
+    if (has_daggers(table))
+        gb_text_printf(out,
+                       "<li><b>†</b>: a mark of the paper, which says there what it stands for: "
+                       "a system that its authors ran again, or a significant gain</li>\n");
     json_array_foreach(rows, r, row) for (size_t c = 0; c < column_count(table); c++)
     {
         const char *note = gb_json_text(cell_of(table, row, c), "note");

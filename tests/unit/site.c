@@ -484,6 +484,29 @@ Test(site, differences_that_round_to_zero_have_no_sign)
     }
 }
 
+/* Wherever the paper's dagger stands among its marks, and only then, the page says what it is. */
+Test(site, daggers)
+{
+    static const struct {
+        const char *marks;
+        bool found;
+    } cases[] = {{"dagger", true},
+                 {"bold,asterisk,dagger,double-dagger", true},
+                 {"bold,double-dagger", false}};
+    static const char *const folders[] = {"in"};
+    char before[80] = "{\"published\": 38.2}", after[80];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(after, sizeof after, "{\"published\": 38.2, \"marks\": \"%s\"}", cases[i].marks);
+        change_table(before, after);
+        write_site(folders, 1);
+        char *text = read_page("qac-table1.mini.html");
+        cr_expect_eq(strstr(text, ">38.2†</td>") != NULL, cases[i].found, "%s", cases[i].marks);
+        cr_expect_eq(strstr(text, "<li><b>†</b>: ") != NULL, cases[i].found, "%s", cases[i].marks);
+        free(text);
+        strcpy(before, after);
+    }
+}
+
 Test(site, row_page_tells_all)
 {
     static const char *const folders[] = {"in"};
