@@ -76,11 +76,14 @@ class Browser:
     def open(self, path, width, height, scheme):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                   mobile=width < 600)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", media="", features=[{"name": "prefers-color-scheme", "value": scheme}])
         address = path if "://" in str(path) else pathlib.Path(path).resolve().as_uri()
         self.call("Page.navigate", url=address)
         while self.receive().get("method") != "Page.loadEventFired":
             pass
+
+    def print_media(self):
+        self.call("Emulation.setEmulatedMedia", media="print", features=[])
 
     def evaluate(self, script):
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
@@ -165,6 +168,13 @@ UNREACHED = """(() => {
   return bad.slice(0, 5);
 })()"""
 
+# What is printed of folds that are closed: all of it.
+FOLDED = """(() => {
+  document.querySelectorAll('details').forEach(d => d.open = false);
+  return [...document.querySelectorAll('details>:not(summary)')].filter(e => !e.checkVisibility(
+    {contentVisibilityAuto: true, opacityProperty: true})).map(e => e.tagName + '.' + e.className).slice(0, 5);
+})()"""
+
 # With every fold open, so that what is in it is looked at too.
 UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
@@ -188,6 +198,11 @@ def check(program, pictures, pages):
                         failed = failed or bool(wrong)
                         print(f"{'not ok' if wrong else 'ok'} - {name}, {width} px, {scheme}: {what}"
                               f"{': ' + '; '.join(wrong) if wrong else ''}")
+            browser.print_media()
+            wrong = browser.evaluate(FOLDED)
+            failed = failed or bool(wrong)
+            print(f"{'not ok' if wrong else 'ok'} - {name}, printed: what is folded is there"
+                  f"{': ' + '; '.join(wrong) if wrong else ''}")
     finally:
         browser.close()
     return failed
