@@ -106,15 +106,10 @@ static void commands(const exported *e, gb_text *out)
         const chain_step *step = &e->steps.steps[i];
         if (!step->run)
             continue;
-        json_t *settings = json_object_get(step->run, "settings");
-        json_t *decisive = report_export_settings(step->run);
-        json_object_set_new(step->run, "settings", json_incref(decisive));
+        json_object_set_new(step->run, "settings", report_export_settings(step->run));
         gb_text_printf(out, "\n`%s`\n\n```sh\n", step->name);
-        json_incref(settings);
         report_chain_command(step, out);
         gb_text_printf(out, "\n```\n");
-        json_decref(settings);
-        json_decref(decisive);
     }
 }
 
