@@ -1,10 +1,21 @@
 /* A model card with data, settings, results and the commands that made it. */
 #include "export.h"
+#include "private.h"
 
 #include <gabbro/experiment.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A string of YAML, written as JSON writes it. */
+static void yaml_string(gb_text *out, const char *before, const char *text, const char *behind)
+{
+    json_t *string = json_string(text);
+    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
+    gb_text_printf(out, "%s%s%s", before, quoted ? quoted : "null", behind);
+    free(quoted);
+    json_decref(string);
+}
 
 /* The front matter of Hugging Face's cards: values that its pages show. */
 static void model_index(const exported *e, gb_text *out)
@@ -12,18 +23,17 @@ static void model_index(const exported *e, gb_text *out)
     const char *key;
     char name[40];
     json_t *measure;
-    gb_text_printf(out, "model-index:\n- name: \"%s\"\n  results:\n", e->tag);
+    yaml_string(out, "model-index:\n- name: ", e->tag, "\n  results:\n");
     json_object_foreach(e->metrics, key, measure)
     {
         const char *colon = strchr(key, ':');
         const json_t *value = json_is_number(measure) ? measure : json_object_get(measure, "value");
         if (!colon || !json_is_number(value) || !report_export_measure(colon + 1, name))
             continue;
-        gb_text_printf(out,
-                       "  - task: {type: retrieval}\n"
-                       "    dataset: {name: \"%s\", type: \"%s\", split: \"%.*s\"}\n"
-                       "    metrics: [{type: %s, value: %.6f}]\n",
-                       e->task, e->task, (int)(colon - key), key, name, json_number_value(value));
+        yaml_string(out, "  - task: {type: retrieval}\n    dataset: {name: ", e->task, ", ");
+        yaml_string(out, "type: ", e->task, ", ");
+        gb_text_printf(out, "split: \"%.*s\"}\n    metrics: [{type: %s, value: %.6f}]\n",
+                       (int)(colon - key), key, name, json_number_value(value));
     }
 }
 
@@ -39,7 +49,9 @@ static void beginning(const exported *e, const char *card, gb_text *out)
     }
     gb_text_printf(out, "---\n");
     model_index(e, out);
-    gb_text_printf(out, "---\n\n# %s\n", e->tag);
+    gb_text_printf(out, "---\n\n# ");
+    report_markdown_escaped(out, e->tag);
+    gb_text_append(out, "\n", 1);
     if (card)
         gb_text_printf(out, "\n%s", card);
 }
@@ -58,13 +70,13 @@ static void rows(const exported *e, gb_text *out)
     gb_text_free(&found);
 }
 
-static void results(const exported *e, gb_text *out)
+static void measured(const exported *e, gb_text *out)
 {
     const char *key;
     json_t *measure;
-    gb_text_printf(
-        out, "\n## Results on %s\n\n| measure | value | a random order has |\n|---|---|---|\n",
-        e->task);
+    gb_text_printf(out, "\n## Results on ");
+    report_markdown_escaped(out, e->task);
+    gb_text_printf(out, "\n\n| measure | value | a random order has |\n|---|---|---|\n");
     json_object_foreach(e->metrics, key, measure)
     {
         const json_t *value = json_is_number(measure) ? measure : json_object_get(measure, "value");
@@ -88,8 +100,9 @@ static void collections(const exported *e, gb_text *out)
             continue;
         char *folder = gb_path_join(NULL, step->path, "collection");
         json_t *json = folder ? gb_json_load_in(folder, "collection.json", 0, NULL) : NULL;
-        gb_text_printf(out, "| `%s` | %s | %s | %lld | %lld |\n", step->name,
-                       gb_json_text(json, "name"), gb_json_text(json, "source"),
+        gb_text_printf(out, "| `%s` | ", step->name);
+        report_markdown_escaped(out, gb_json_text(json, "name"));
+        gb_text_printf(out, " | %s | %lld | %lld |\n", gb_json_text(json, "source"),
                        (long long)json_integer_value(json_object_get(json, "passages")),
                        (long long)json_integer_value(json_object_get(json, "queries")));
         json_decref(json);
@@ -136,7 +149,7 @@ void report_export_card(const exported *e, const char *card, gb_text *out)
 {
     beginning(e, card, out);
     rows(e, out);
-    results(e, out);
+    measured(e, out);
     collections(e, out);
     commands(e, out);
     origin(e, out);

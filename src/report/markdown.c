@@ -1,8 +1,7 @@
 /* Writes table.md. */
 #include "private.h"
 
-/* Text as it stands, in a table or outside of one. */
-static void escaped(gb_text *out, const char *text)
+void report_markdown_escaped(gb_text *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '|' || *text == '\\' || *text == '<' || *text == '*' || *text == '_')
@@ -54,7 +53,7 @@ static void head(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\n| system |");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_append(out, " ", 1);
-        escaped(out, report_column_heading(report, c));
+        report_markdown_escaped(out, report_column_heading(report, c));
         gb_text_printf(out, " |");
     }
     gb_text_printf(out, " verdict |\n|---|");
@@ -66,7 +65,7 @@ static void head(const gb_report *report, gb_text *out)
 static void group_markdown(const gb_report *report, const char *name, gb_text *out)
 {
     gb_text_printf(out, "| **");
-    escaped(out, name);
+    report_markdown_escaped(out, name);
     gb_text_printf(out, "** |");
     for (size_t c = 0; c <= report->column_count; c++)
         gb_text_printf(out, " |");
@@ -78,7 +77,7 @@ static void row_markdown(const gb_report *report, size_t row, gb_text *out)
     gb_text note = {0};
     report_row_note(report, row, &note);
     gb_text_printf(out, "| ");
-    escaped(out, report->spec->rows[row].label);
+    report_markdown_escaped(out, report->spec->rows[row].label);
     if (note.length)
         gb_text_printf(out, " (%s)", gb_text_words(&note, out));
     gb_text_free(&note);
@@ -102,9 +101,9 @@ static void legend(const gb_report *report, gb_text *out)
                         "**here**.\n");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_printf(out, "%s", c ? "; " : "");
-        escaped(out, report_column_heading(report, c));
+        report_markdown_escaped(out, report_column_heading(report, c));
         gb_text_printf(out, " = ");
-        escaped(out, report->columns[c].label);
+        report_markdown_escaped(out, report->columns[c].label);
     }
     gb_text_printf(out, ".\n");
 }
@@ -116,16 +115,16 @@ static void claim_markdown(const gb_report *report, size_t index, gb_text *out)
     claim_line line;
     report_claim_line_of(report, index, &line);
     gb_text_printf(out, "| %s | ", claim->id);
-    escaped(out, claim->statement);
+    report_markdown_escaped(out, claim->statement);
     const gb_text *const numbers[] = {&line.paper, &line.mean, &line.interval};
     for (size_t i = 0; i < 3; i++) {
         gb_text_printf(out, " | ");
-        escaped(out, gb_text_words(numbers[i], out));
+        report_markdown_escaped(out, gb_text_words(numbers[i], out));
     }
     gb_text_printf(out, " | %zu | ", judgement->seeds);
     report_verdict_text(judgement, out);
     gb_text_printf(out, "%s", line.caution.length ? "; " : "");
-    escaped(out, gb_text_words(&line.caution, out));
+    report_markdown_escaped(out, gb_text_words(&line.caution, out));
     gb_text_printf(out, " | %s |\n", gb_text_words(&line.query_p, out));
     report_claim_line_free(&line);
 }
@@ -153,7 +152,7 @@ static void deviations(const gb_report *report, gb_text *out)
         gb_text_append(out, "|", 1);
         for (size_t j = 0; j < 5; j++) {
             gb_text_append(out, " ", 1);
-            escaped(out, cells[j]);
+            report_markdown_escaped(out, cells[j]);
             gb_text_printf(out, " |");
         }
         gb_text_append(out, "\n", 1);
@@ -174,7 +173,7 @@ static void opening(const gb_report *report, gb_text *out)
         gb_text_printf(&text, "\nCollection: %s.\n", report->notes);
     if (report->rankings[0])
         gb_text_printf(&text, "\nRankings: %s.\n", report->rankings);
-    escaped(out, gb_text_words(&text, out));
+    report_markdown_escaped(out, gb_text_words(&text, out));
     gb_text_free(&text);
 }
 

@@ -131,6 +131,8 @@ typedef struct row_writer {
 } row_writer;
 /* Writes all rows that are shown, in order. */
 void report_write_rows(const gb_report *report, const row_writer *writer, gb_text *out);
+/* Text as it stands, in a table of Markdown or outside of one. */
+void report_markdown_escaped(gb_text *out, const char *text);
 /* Mean and, of several seeds, `between` and the deviation; nothing of no seeds. */
 void report_moments_text(const moments *m, int digits, const char *between, gb_text *out);
 /* What stands behind this run's mean: how it compares with the records, and the verdict. */

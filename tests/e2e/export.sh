@@ -50,6 +50,11 @@ expect "the folder is a model" "$gabbro" verify out/model >said 2>&1
 
 "$gabbro" export "$bm25" --to plain 2>log
 expect "BM25 has no model, but a card ($?)" grep -q '^# gabbro$' plain/README.md
+"$gabbro" export "$bm25" --to quoted --tag 'b"m' --task 'a "b" \ <c>|d' 2>log
+expect "names are strings of YAML ($?)" \
+    grep -q '^    dataset: {name: "a \\"b\\" \\\\ <c>|d", type: "a \\"b\\" \\\\ <c>|d", split: "test"}$' quoted/README.md
+expect "the tag, too" grep -q '^- name: "b\\"m"$' quoted/README.md
+expect "and stand in Markdown as they are" grep -q '^## Results on a "b" \\\\ \\<c>\\|d$' quoted/README.md
 "$gabbro" export "$model" --to none >said 2>&1
 expect "what is no evaluation is refused ($?)" grep -q 'not an evaluation' said
 "$gabbro" export evaluate-none --to none >said 2>&1
