@@ -112,6 +112,9 @@ typedef struct gb_run_style {
     uint32_t depth;       /* most passages of a query; 0: all */
     const char *header;   /* lines before the first, each beginning with '#'; NULL: none */
 } gb_run_style;
+/* False and GB_USAGE where `tag` is not one word, which is all that a line of TREC's can have of
+ * it. NULL: as in gb_run_style. */
+bool gb_run_tag_check(const char *tag, gb_status *status);
 /* Writes a run, atomically. The rank is the position in the list; scores get as many digits as are
  * needed to read the same value back. */
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,

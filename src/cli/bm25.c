@@ -134,9 +134,7 @@ static int run(const gb_call *call)
         GB_PARSED_RUN)
         return gb_command_end(&status);
     gb_install_signals();
-    if (!*o.tag || strpbrk(o.tag, " \t\r\n"))
-        gb_fail(&status, GB_USAGE, NULL, NULL, "--tag needs one word");
-    else
+    if (gb_run_tag_check(o.tag, &status))
         run_bm25(&o, &status);
     return gb_command_end(&status);
 }

@@ -43,7 +43,8 @@ static int run(const gb_call *call)
          "artifact of gabbro collection, or what gabbro collection --from reads: its texts and "
          "answers go into JSON, and it knows the ids of DPR's questions"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query; 0: all"},
-        {"tag", GB_OPTION_TEXT, &o.tag, 0, "NAME", "tag of TREC's lines (default: gabbro)"},
+        {"tag", GB_OPTION_TEXT, &o.tag, 0, "NAME",
+         "tag of TREC's lines, one word (default: gabbro)"},
         {0}};
     gb_words files = {0};
     gb_status status = {0};

@@ -30,7 +30,7 @@ static int run(const gb_call *call)
         {"to", GB_OPTION_TEXT, &out, GB_OPTION_REQUIRED, "DIR", "folder to write"},
         {"model", GB_OPTION_FLAG, &p.model, 0, NULL, "with the model's files, as model/"},
         {"tag", GB_OPTION_TEXT, &p.tag, 0, "TEXT",
-         "tag of the runs and name of the model (default: the model's artifact)"},
+         "tag of the runs and name of the model, one word (default: the model's artifact)"},
         {"team", GB_OPTION_TEXT, &p.team, 0, "TEXT", "actor of ir_metadata"},
         {"goal", GB_OPTION_TEXT, &p.goal, 0, "TEXT", "research goal of ir_metadata"},
         {"task", GB_OPTION_TEXT, &p.task, 0, "NAME",

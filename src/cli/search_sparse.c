@@ -48,7 +48,8 @@ static int run(const gb_call *call)
     if (!gb_command_begin(&gb_cli_search_sparse, options, call, NULL, &code))
         return code;
     gb_install_signals();
-    search(&o, &status);
+    if (gb_run_tag_check(o.tag, &status))
+        search(&o, &status);
     return gb_command_end(&status);
 }
 

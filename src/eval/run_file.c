@@ -410,12 +410,18 @@ void gb_run_print_score(double score, char text[40])
     }
 }
 
+bool gb_run_tag_check(const char *tag, gb_status *status)
+{
+    return !tag || (*tag && !strpbrk(tag, " \t\r\n\f\v")) ||
+           gb_fail(status, GB_USAGE, NULL, NULL, "--tag needs one word");
+}
+
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
                   const char *path, gb_status *status)
 {
     gb_run_format format = style->format;
     const char *tag = style->tag ? style->tag : "gabbro";
-    gb_out *file = gb_out_open(path, status);
+    gb_out *file = gb_run_tag_check(style->tag, status) ? gb_out_open(path, status) : NULL;
     if (!file)
         return false;
     FILE *out = gb_out_stream(file);

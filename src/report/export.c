@@ -65,7 +65,7 @@ static bool open_all(exported *e, gb_status *status)
     const gb_export_params *p = e->params;
     size_t length;
     const char *name = gb_path_name(p->evaluation, &length);
-    if (!report_chain_add(&e->steps, p->store, name, status))
+    if (!gb_run_tag_check(p->tag, status) || !report_chain_add(&e->steps, p->store, name, status))
         return false;
     e->evaluation = &e->steps.steps[e->steps.count - 1];
     if (!e->evaluation->run || strcmp(gb_json_text(e->evaluation->run, "kind"), "evaluate"))

@@ -50,6 +50,9 @@ expect "the folder is a model" "$gabbro" verify out/model >said 2>&1
 
 "$gabbro" export "$bm25" --to plain 2>log
 expect "BM25 has no model, but a card ($?)" grep -q '^# gabbro$' plain/README.md
+"$gabbro" export "$bm25" --to words --tag 'my run' >said 2>&1
+expect "a tag of two words is refused, and nothing written ($?)" \
+    sh -c 'grep -q "tag needs one word" said && [ ! -e words ]'
 "$gabbro" export "$bm25" --to quoted --tag 'b"m' --task 'a "b" \ <c>|d' 2>log
 expect "names are strings of YAML ($?)" \
     grep -q '^    dataset: {name: "a \\"b\\" \\\\ <c>|d", type: "a \\"b\\" \\\\ <c>|d", split: "test"}$' quoted/README.md

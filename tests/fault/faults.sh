@@ -107,6 +107,12 @@ printf '{"id": "p1", "vector": {"cat": -2}}\n' >negative.jsonl
 fault 3 "a sparse vector with a negative weight" 'negative.jsonl:1: the weight of "cat" is -2' \
     "$GABBRO" search-sparse --passages negative.jsonl --queries sparse.jsonl --run sparse.trec
 printf 'q1 Q0 d1 1 high x\n' >badly.trec
+fault 2 "a tag of two words" '--tag needs one word' \
+    "$GABBRO" convert-run "$bm25/run.trec" --tag 'my run' --to tagged.trec
+fault 2 "a tag of two words of a fused run" '--tag needs one word' \
+    "$GABBRO" fuse "$bm25/run.trec" "$bm25/run.trec" --tag 'my run' --out tagged.trec
+fault 2 "a tag of two words of a sparse search" '--tag needs one word' \
+    "$GABBRO" search-sparse --passages nothing --queries nothing --run tagged.trec --tag ''
 fault 3 "a run without numbers fused" 'badly.trec:1: score "high" is not a number' \
     "$GABBRO" fuse badly.trec badly.trec --out fused.trec
 late="finetune --init $encoder $data --negatives $bm25 --scoring tokens --batch 2"
