@@ -141,6 +141,8 @@ void report_here_text(const shown *cell, gb_text *out);
 void report_more_seeds_text(long long more, gb_text *out);
 /* "supported", "undecided (needs 4 more seeds)" ... */
 void report_verdict_text(const gb_judgement *judgement, gb_text *out);
+/* The value, or 0 where it would print as -0.0. */
+double report_no_minus_zero(double value, int decimals);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */
 void report_difference_text(gb_text *out, const char *before, double difference, int decimals,
                             const char *behind);

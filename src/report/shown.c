@@ -258,12 +258,16 @@ void report_caution_text(const gb_claim *claim, const gb_judgement *judgement, g
             gb_text_printf(out, "%s%s%s", out->length ? "; " : "", all[i].before, all[i].text);
 }
 
+double report_no_minus_zero(double value, int decimals)
+{
+    return fabs(value) < 0.5 * pow(10, -decimals) ? 0.0 : value;
+}
+
 void report_difference_text(gb_text *out, const char *before, double difference, int decimals,
                             const char *behind)
 {
-    bool zero = fabs(difference) < 0.5 * pow(10, -decimals);
-    gb_text_printf(out, zero ? "%s%.*f%s" : "%s%+.*f%s", before, decimals, zero ? 0.0 : difference,
-                   behind);
+    double printed = report_no_minus_zero(difference, decimals);
+    gb_text_printf(out, printed == 0 ? "%s%.*f%s" : "%s%+.*f%s", before, decimals, printed, behind);
 }
 
 int report_claim_decimals(const gb_report *report, const gb_claim *claim)

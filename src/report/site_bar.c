@@ -45,11 +45,12 @@ void report_site_cell_bar(const site_bar *bar, gb_text *out)
 {
     if (isnan(bar->mean) || isnan(bar->low) || !(bar->range[1] > bar->range[0]))
         return;
+    double low = report_no_minus_zero(bar->low, bar->digits);
+    double high = report_no_minus_zero(bar->high, bar->digits);
     gb_text_printf(out,
                    "<svg class=\"bar\" role=\"img\" aria-label=\"95%% interval %.*f to %.*f\">"
                    "<title>95%% interval %.*f to %.*f</title>",
-                   bar->digits, bar->low, bar->digits, bar->high, bar->digits, bar->low,
-                   bar->digits, bar->high);
+                   bar->digits, low, bar->digits, high, bar->digits, low, bar->digits, high);
     line(out, " class=\"grid\"", 0, 100, 5, 5);
     interval(out, bar, 5);
     if (bar->published >= bar->range[0] && bar->published <= bar->range[1])
