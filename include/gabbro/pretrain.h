@@ -103,6 +103,10 @@ typedef struct gb_objective {
     /* Before any training, or NULL: values of its parameters that start from those of the encoder.
      * init: the model that training starts from, already in values, or NULL. */
     void (*start)(void *self, const gb_folder *init, const gb_params *params, float *values);
+    /* Whether it trains no vector of a text: how one is made stays as it was. Otherwise vectors are
+     * the state of [CLS] afterwards, or what pooling(own), where it is not NULL, says. */
+    bool no_vector;
+    gb_pooling (*pooling)(const void *own);
 } gb_objective;
 
 /* By name, or NULL. */

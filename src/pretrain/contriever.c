@@ -220,11 +220,17 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return c;
 }
 
+static gb_pooling pooling(const void *own)
+{
+    return ((const contriever_settings *)own)->mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS;
+}
+
 const gb_objective objective_contriever = {
     .name = "contriever",
     .help = "a crop finds another of its passage, against a queue of keys",
     .options = options,
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
+    .pooling = pooling,
     .create = create,
     .destroy = destroy};

@@ -291,6 +291,7 @@ const gb_objective objective_deepct = {
     .options = options,
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
+    .no_vector = true,
     .needs = GB_NEEDS_JUDGEMENTS,
     .create = create,
     .destroy = destroy};

@@ -105,5 +105,6 @@ const gb_objective objective_mlm = {.name = "mlm",
                                     .options = options,
                                     .defaults = &defaults,
                                     .own_bytes = sizeof defaults,
+                                    .no_vector = true,
                                     .create = create,
                                     .destroy = destroy};

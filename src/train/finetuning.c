@@ -41,12 +41,6 @@ typedef struct finetuning {
 
 /* ---- opening ---- */
 
-/* An empty prompt is none. */
-static char *prompt_of(char *prompt)
-{
-    return prompt && *prompt ? prompt : NULL;
-}
-
 /* The folder says how tokens are compared, which the scoring reads, and nothing of pooling. */
 static bool goes_on_with_tokens(const gb_finetuning_settings *o)
 {
@@ -141,7 +135,7 @@ static bool check_head(const finetuning *f, gb_status *status)
 static bool check_pooling(const finetuning *f, gb_status *status)
 {
     if (f->sentence.prompt_left_out &&
-        (prompt_of(f->tokens.query_prompt) || prompt_of(f->tokens.passage_prompt)))
+        (train_prompt(f->tokens.query_prompt) || train_prompt(f->tokens.passage_prompt)))
         return gb_fail(status, GB_DATA, f->settings->init, "--pooling mean takes all tokens",
                        "the model leaves its prompts out of the mean (\"include_prompt\": false), "
                        "which is not trained here");
@@ -327,8 +321,8 @@ static bool save_model(void *self, const char *folder, gb_status *status)
     bool projected = f->bert.projector.kind != GB_PROJECTOR_NONE;
     gb_sentence_settings how = f->sentence;
     how.max_length = f->tokens.max_passage;
-    how.query_prompt = prompt_of(f->tokens.query_prompt);
-    how.passage_prompt = prompt_of(f->tokens.passage_prompt);
+    how.query_prompt = train_prompt(f->tokens.query_prompt);
+    how.passage_prompt = train_prompt(f->tokens.passage_prompt);
     char what[300];
     if (!gb_finetune_describe(f->self, what, sizeof what))
         snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",

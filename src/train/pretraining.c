@@ -178,7 +178,43 @@ bool gb_pretraining_prepare(gb_pretraining *p, gb_device *device, gb_status *sta
 
 /* ---- into an artifact ---- */
 
-static bool save_model(const gb_maker *maker, const gb_pretraining *p, gb_status *status)
+/* How the model that training started from makes vectors of texts; unstated where there is none, or
+ * where it is a way that is not known here. */
+static gb_sentence_settings vectors_of_init(const gb_pretraining *p)
+{
+    gb_sentence_settings how = {0};
+    if (!p->init.folder || !gb_folder_sentence(p->init.folder, &how, NULL))
+        return (gb_sentence_settings){0};
+    how.normalize |= how.similarity == GB_SIMILARITY_COSINE && how.pooling != GB_POOLING_TERMS;
+    return how;
+}
+
+/* How the new model makes them. */
+static gb_sentence_settings vectors_of(const gb_pretraining *p)
+{
+    const gb_objective *objective = p->objective;
+    gb_sentence_settings before = vectors_of_init(p);
+    gb_sentence_settings how = {.pooling = GB_POOLING_CLS, .max_length = p->config.max_positions};
+    if (before.pooling != GB_POOLING_UNSTATED && (!objective || objective->no_vector)) {
+        before.query_prompt = train_prompt(p->tokens.query_prompt);
+        before.passage_prompt = train_prompt(p->tokens.passage_prompt);
+        return before;
+    }
+    if (objective && objective->pooling)
+        how.pooling = objective->pooling(p->params.own);
+    if (before.pooling != GB_POOLING_UNSTATED &&
+        (before.pooling != how.pooling || before.normalize))
+        gb_log(
+            GB_LOG_WARN,
+            "%s makes vectors in another way than %s trains them: those of the new model are the "
+            "%s, not scaled",
+            gb_folder_path(p->init.folder), objective ? objective->name : "none",
+            how.pooling == GB_POOLING_MEAN ? "means over the tokens" : "states of [CLS]");
+    return how;
+}
+
+static bool save_model(const gb_maker *maker, const gb_pretraining *p,
+                       const gb_sentence_settings *how, gb_status *status)
 {
     char title[200];
     snprintf(title, sizeof title, "gabbro encoder: %s", p->settings->objective);
@@ -187,10 +223,9 @@ static bool save_model(const gb_maker *maker, const gb_pretraining *p, gb_status
                           .command = gb_maker_name(maker)};
     gb_tokenizer_params tokenizer =
         p->init.folder ? p->init.tokenizer : gb_vocab_get_rules(p->vocab)->words;
-    gb_sentence_settings how = {.max_length = p->config.max_positions};
     char *path = gb_maker_file(maker, "model", status);
-    bool ok = path && gb_model_save(path, &p->config, p->model, p->values, p->vocab, tokenizer,
-                                    &how, &card, status);
+    bool ok = path && gb_model_save(path, &p->config, p->model, p->values, p->vocab, tokenizer, how,
+                                    &card, status);
     free(path);
     return ok;
 }
@@ -217,8 +252,9 @@ static bool train(gb_maker *maker, gb_pretraining *p, gb_status *status)
 bool gb_pretrain(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status)
 {
     gb_pretraining *p = gb_pretraining_open(settings, status);
+    gb_sentence_settings how = p ? vectors_of(p) : (gb_sentence_settings){0};
     bool ok = p && (!gb_pretraining_training(p) || train(maker, p, status)) &&
-              (!gb_maker_leads(maker) || save_model(maker, p, status));
+              (!gb_maker_leads(maker) || save_model(maker, p, &how, status));
     gb_pretraining_close(p);
     return ok;
 }

@@ -38,6 +38,12 @@ typedef struct train_set_params {
  * also after a failure. */
 bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
                     gb_filtered *filtered, gb_status *status);
+/* An empty prompt is none. */
+static inline const char *train_prompt(const char *prompt)
+{
+    return prompt && *prompt ? prompt : NULL;
+}
+
 /* Reads a teacher's scores and leaves out of the set what it did not score; drop: where that is
  * not an error. */
 typedef struct train_teacher_params {

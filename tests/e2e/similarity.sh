@@ -101,6 +101,25 @@ expect "and says cosine" grep -q '"similarity_fn_name": "cosine"' "$(cat cosine.
 "$gabbro" join-towers cosine scaled --to joined 2>said
 expect "joined towers have the module" grep -q Normalize joined/query/modules.json
 
+# ---- pre-training ------------------------------------------------------------------------------------
+# What trains no vectors leaves them as they were; what does, says so where they were others.
+shape="--collection $collection --tokens $tokens --vocabulary $vocabulary --steps 1 --batch 4"
+# shellcheck disable=SC2086 # a list of words
+"$gabbro" pretrain mlm $shape --init scaled >mlm.at 2>mlm.said
+expect "masked LM keeps the pooling of the model it starts from" \
+    grep -q '"pooling_mode_mean_tokens": *true' "$(cat mlm.at)/model/1_Pooling/config.json"
+expect "and its scaling" grep -q Normalize "$(cat mlm.at)/model/modules.json"
+expect "and says nothing" [ "$(grep -c 'another way' mlm.said)" = 0 ]
+# shellcheck disable=SC2086 # a list of words
+"$gabbro" pretrain simcse $shape --init scaled >simcse.at 2>simcse.said
+expect "vectors of [CLS] are trained" grep -q '"pooling_mode_cls_token": *true' "$(cat simcse.at)/model/1_Pooling/config.json"
+expect "which is said" grep -q 'scaled makes vectors in another way than simcse' simcse.said
+# shellcheck disable=SC2086 # a list of words
+"$gabbro" pretrain contriever $shape --queue 8 --mean-pooling --init dot >contriever.at 2>contriever.said
+expect "means that are trained are those of the new model" \
+    grep -q '"pooling_mode_mean_tokens": *true' "$(cat contriever.at)/model/1_Pooling/config.json"
+expect "and the model had them before" [ "$(grep -c 'another way' contriever.said)" = 0 ]
+
 # ---- what is not computed ----------------------------------------------------------------------------
 hint='"cosine" and "dot" are computed'
 # shellcheck disable=SC2086 # lists of words
