@@ -71,9 +71,11 @@ static bool read_published(repro_catalog *catalog, const char *tables_dir, gb_st
             got = -1;
             break;
         }
-        gb_table_spec *spec = gb_table_spec_load(tables_dir, line, NULL);
+        gb_table_spec *spec = gb_table_spec_load(tables_dir, line, &entry->fault);
         entry->published = true;
         entry->ready = spec != NULL;
+        if (entry->fault.code == GB_USAGE) /* its files are not there yet */
+            entry->fault = (gb_status){0};
         gb_table_spec_free(spec);
     }
     gb_lines_close(lines);
@@ -229,7 +231,10 @@ const repro_entry *repro_catalog_find(const repro_catalog *catalog, const char *
             entry = &catalog->entries[i];
     if (entry && entry->ready)
         return entry;
-    if (entry)
+    if (entry && entry->fault.code != GB_OK) {
+        if (status)
+            *status = entry->fault;
+    } else if (entry)
         gb_fail(status, GB_USAGE, NULL, "see: reproduce list", "%.60s cannot be reproduced yet",
                 name);
     else
@@ -242,7 +247,8 @@ void repro_catalog_print(const repro_catalog *catalog)
     for (size_t i = 0; i < catalog->count; i++) {
         const repro_entry *entry = &catalog->entries[i];
         if (!entry->ready) {
-            printf("%-14s %s (not yet)\n", entry->name, entry->title);
+            printf("%-14s %s (%s)\n", entry->name, entry->title,
+                   entry->fault.code == GB_OK ? "not yet" : "a mistake in its files");
             continue;
         }
         printf("%-14s %s", entry->name, entry->title);

@@ -12,6 +12,7 @@ typedef struct repro_entry {
     bool published;      /* tables.tsv has it */
     bool ready;          /* it has a recipe, and is whole where tables.tsv has it */
     bool measures_time;  /* nothing may run beside it */
+    gb_status fault; /* what is wrong with its files; code GB_OK: nothing, or they are not there */
 } repro_entry;
 
 typedef struct repro_catalog {

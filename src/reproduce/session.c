@@ -455,6 +455,11 @@ bool repro_session_open(repro_session *session, const gb_reproduce_params *param
          all = !train && !strcmp(params->table, "all");
     if (train)
         session->entry = &repro_train_entry;
+    for (size_t i = 0; all && i < session->catalog.count; i++)
+        if (session->catalog.entries[i].fault.code != GB_OK) {
+            *status = session->catalog.entries[i].fault;
+            return false;
+        }
     if (!all && !train &&
         !(session->entry = repro_catalog_find(&session->catalog, params->table, status)))
         return false;

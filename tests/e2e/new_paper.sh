@@ -20,6 +20,20 @@ expect "it is not written over" [ "$? $(grep -c 'something already' said)" = '2 
 reproduce new Co/Condenser >said 2>&1
 expect "a name with other letters is refused" [ "$? $(grep -c 'small letters' said)" = '2 1' ]
 
+# ---- mistakes, before anything is made ----
+rows=cocondenser/tables/rows/cocondenser-table1.tsv
+cp $rows kept
+sed '2s/extra/extry/' kept >$rows
+for words in 'table1 --dry-run' 'all --dry-run' 'judge table1 --runs nowhere'; do
+    # shellcheck disable=SC2086
+    reproduce $words --paper cocondenser >said 2>&1
+    expect "a mistake in the table's files is told by reproduce $words" \
+        [ "$? $(grep -c 'cocondenser-table1.tsv:2: unknown role "extry"' said)" = '3 1' ] || cat said
+done
+reproduce list --paper cocondenser >said 2>&1
+expect "and listed" grep -q '^cocondenser/table1 .*(a mistake in its files)' said
+cp kept $rows
+
 # ---- filled in ----
 cd cocondenser || exit 1
 title='coCondenser: MS MARCO passages'
