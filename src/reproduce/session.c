@@ -508,11 +508,29 @@ bool repro_session_on_cpu(const repro_session *session)
     return cpu;
 }
 
+/* A device that was named is there, before the first command that needs it has its turn. */
+static bool check_device(const repro_session *session, gb_status *status)
+{
+    static const char *const words[] = {"doctor", "--type", NULL};
+    repro_command command = {.program = session->program,
+                             .words = words,
+                             .environment = session->environment,
+                             .catch_output = true};
+    gb_text type = {0};
+    int code = 0;
+    bool ok = !session->params->device || repro_process_run(&command, &type, &code, status);
+    gb_text_free(&type);
+    return ok &&
+           (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", "")); /* it said why */
+}
+
 bool repro_session_choose_jobs(repro_session *session, gb_status *status)
 {
     enum { MAX_AUTOMATIC = 8 }; /* at a gigabyte each */
     const gb_reproduce_params *params = session->params;
     uint32_t cores = gb_os_processors();
+    if (!check_device(session, status))
+        return false;
     bool ranked = params->ranks || params->devices || params->simulate_ranks;
     session->jobs = params->jobs;
     if (params->profile || (!params->jobs && ranked))

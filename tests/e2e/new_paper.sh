@@ -21,6 +21,18 @@ reproduce new Co/Condenser >said 2>&1
 expect "a name with other letters is refused" [ "$? $(grep -c 'small letters' said)" = '2 1' ]
 
 # ---- mistakes, before anything is made ----
+refused() # STATUS WHAT MESSAGE OPTION...: with the recipe's last line from the input
+{
+    code=$1 what=$2 message=$3
+    shift 3
+    { echo 'use "main"'; echo 'bm25_negatives()'; cat; } >cocondenser/reproduce/cocondenser/table1.lua
+    reproduce table1 --paper cocondenser --out refused "$@" >said 2>&1
+    got=$?
+    expect "$what is refused" [ "$got $(grep -c "$message" said) $(ls refused 2>/dev/null)" = "$code 1 " ] || cat said
+}
+cp cocondenser/reproduce/cocondenser/table1.lua kept.lua
+refused 4 "no device" "'no such'" --device 'no such' <kept.lua
+mv kept.lua cocondenser/reproduce/cocondenser/table1.lua
 rows=cocondenser/tables/rows/cocondenser-table1.tsv
 cp $rows kept
 sed '2s/extra/extry/' kept >$rows
