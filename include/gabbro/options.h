@@ -125,7 +125,9 @@ gb_own_settings gb_own_settings_of(const void *defaults, size_t bytes);
 typedef struct gb_call {
     const gb_config *config; /* what the environment asks for */
     int argc;                /* number of words */
-    char **argv; /* [argc + 1] last word of the command's name, then everything behind it */
+    char **argv;        /* [argc + 1] last word of the command's name, then everything behind it */
+    gb_status *refused; /* of a call that only checks its command line: what is wrong with it; NULL:
+                           execute it */
 } gb_call;
 
 /* A command of the program. */
@@ -142,6 +144,7 @@ typedef struct gb_command {
     const char *description; /* paragraphs with an empty line between them; lines that begin with
                                 a space are printed as they are, the others are filled */
     int (*run)(const gb_call *call); /* executes it and returns the exit code */
+    bool makes; /* it makes an artifact, and can check its command line alone */
 } gb_command;
 
 /* What to do after a command line has been parsed. */
@@ -192,5 +195,8 @@ typedef struct gb_command_set {
  * for, as for a command; "data --help" prints the help of all commands that begin with that word;
  * --version prints the version. Failures are printed. */
 int gb_command_set_run(const gb_command_set *set, const gb_call *call);
+/* Checks a command line of a command that makes an artifact, and executes nothing. Its inputs need
+ * not be there yet. GB_USAGE with what the command would refuse. */
+bool gb_command_set_check(const gb_command_set *set, const gb_call *call, gb_status *status);
 
 #endif

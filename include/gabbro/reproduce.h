@@ -56,6 +56,8 @@ typedef struct gb_reproduce_params {
     bool quiet;                  /* print no progress */
     bool profile;                /* print tables of kernel times */
     const gb_config *config;     /* what the environment asks for; also program and tables */
+    const gb_command_set *commands; /* of the program: those of recipes are checked by them before
+                                       the first one runs; NULL: they are not */
 } gb_reproduce_params;
 
 /* Does what the user asks for. Progress is printed on stderr, results on stdout. GB_INTERRUPTED

@@ -64,6 +64,9 @@ extern const gb_command gb_cli_verify;
 extern const gb_command gb_cli_vocabulary;
 extern const gb_command gb_cli_weigh_words;
 
+/* All of them. */
+extern const gb_command_set gb_cli_commands;
+
 /* Options of the whole program, for its help. */
 extern const gb_option gb_program_options[];
 

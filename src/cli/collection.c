@@ -154,4 +154,5 @@ const gb_command gb_cli_collection = {
         "(questions with answers), and beir-NAME, each standing for a set of BEIR: arguana bioasq "
         "climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora robust04 "
         "scidocs scifact signal1m trec-covid trec-news webis-touche2020.",
-    .run = run};
+    .run = run,
+    .makes = true};

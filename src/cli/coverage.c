@@ -130,4 +130,5 @@ const gb_command gb_cli_coverage = {
         "folder: coverage.html (curves, texts with the tokens that each model recovers), "
         "coverage.tsv, coverage.json, curve.svg and tokens.svg (and .png). One text is printed on "
         "the terminal.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -37,4 +37,5 @@ const gb_command gb_cli_efficiency = {
         "steps, each compared with the first objective's of the same turn. Samples a second are "
         "those of the first objective's median step, less that share. The machine must have been "
         "quiet. Prints the artifact's folder: metrics.json.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -116,4 +116,5 @@ const gb_command gb_cli_encode = {
         "(ColBERT, "
         "COIL) gives vectors of tokens, for gabbro search: starts.npy has the first row of each "
         "text, and of COIL tags.npy the ids of the tokens and whole.npy the vectors of [CLS].",
-    .run = run};
+    .run = run,
+    .makes = true};

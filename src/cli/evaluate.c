@@ -127,4 +127,5 @@ const gb_command gb_cli_evaluate = {
         "sorts, the one with the larger id. Beside each value stands what a random order of all "
         "passages has "
         "in expectation. Prints the artifact's folder: metrics.json, per-query/, runs/.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -91,4 +91,5 @@ const gb_command gb_cli_filter_queries = {
         "of the options below. The tokens are those of gabbro tokenize --generated with the same "
         "queries. Prints the artifact's folder, for gabbro tokenize --generated: queries.jsonl "
         "with the lines that are left, generated.gbt, queries.json.",
-    .run = run};
+    .run = run,
+    .makes = true};

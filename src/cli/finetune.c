@@ -60,4 +60,5 @@ const gb_command gb_cli_finetune = {
         "Contrastive fine-tuning over all passages of the batch, with hard negatives from one or "
         "more runs (of bm25-run, mine, negatives or search). Prints the artifact's folder; the "
         "retriever is in its model/.",
-    .run = run};
+    .run = run,
+    .makes = true};

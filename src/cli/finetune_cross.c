@@ -46,4 +46,5 @@ const gb_command gb_cli_finetune_cross = {
         "negatives from one or more runs (of bm25-run, mine, negatives or search). Prints the "
         "artifact's folder; the cross-encoder is in its model/, as sentence-transformers' "
         "CrossEncoder reads it. gabbro rerank ranks with it.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -135,4 +135,5 @@ const gb_command gb_cli_generate = {
         "prompt brings its settings; options change them.\n\n"
         "With --shard-count N the shards' files, one behind the other, are the file of the whole; "
         "gabbro queries --from takes it.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -43,6 +43,14 @@ static const char notes[] = "Exit codes:\n"
                             "  75  interrupted; run the same command again to go on\n"
                             "  76  another process makes the artifact (--no-wait)\n";
 
+const gb_command_set gb_cli_commands = {
+    "gabbro",
+    GABBRO_VERSION,
+    "train and measure dense retrievers, and reproduce papers' tables",
+    groups,
+    gb_program_options,
+    notes};
+
 /* For tests: one operation of the process fails (see gabbro/base.h). */
 static void arm_fault(const gb_config *config)
 {
@@ -52,21 +60,15 @@ static void arm_fault(const gb_config *config)
 
 static int run(gb_config *config, int argc, char **argv)
 {
-    const gb_command_set set = {"gabbro",
-                                GABBRO_VERSION,
-                                "train and measure dense retrievers, and reproduce papers' tables",
-                                groups,
-                                gb_program_options,
-                                notes};
     gb_status status = {0};
     json_set_alloc_funcs(gb_checked_malloc, free);
     arm_fault(config);
     size_t length;
     if (gb_program_options_take(config, &argc, argv, &status)) {
-        gb_call call = {config, argc, argv};
+        gb_call call = {.config = config, .argc = argc, .argv = argv};
         return argc && !strcmp(gb_path_name(argv[0], &length), gb_cli_reproduce.name)
                    ? gb_cli_reproduce.run(&call) /* under its own name */
-                   : gb_command_set_run(&set, &call);
+                   : gb_command_set_run(&gb_cli_commands, &call);
     }
     gb_status_print(&status);
     return (int)status.code;

@@ -31,4 +31,5 @@ const gb_command gb_cli_mean = {
         "Average each measure that all of the evaluations have, every evaluation counting alike: "
         "what BEIR calls the result of CQADupStack, from its twelve forums. Prints the artifact's "
         "folder: metrics.json.",
-    .run = run};
+    .run = run,
+    .makes = true};

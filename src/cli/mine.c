@@ -144,11 +144,13 @@ const gb_command gb_cli_mine = {
     .summary = "rank passages for the queries of a split with a retriever",
     .description = "Rank passages for the queries of a split with a retriever, for gabbro finetune "
                    "--negatives. Prints the artifact's folder; the run is its run.trec.",
-    .run = mine};
+    .run = mine,
+    .makes = true};
 
 const gb_command gb_cli_bm25_run = {
     .name = "bm25-run",
     .summary = "rank passages for the queries of a split with BM25",
     .description = "Rank passages for the queries of a split with BM25, for gabbro finetune "
                    "--negatives. Prints the artifact's folder; the run is its run.trec.",
-    .run = bm25_run};
+    .run = bm25_run,
+    .makes = true};

@@ -49,4 +49,5 @@ const gb_command gb_cli_mlm_loss = {
         "Mask a seeded sample of passages and measure the encoder's mean loss, in nats a masked "
         "token; equal seeds mask equally for every model. Prints the artifact's folder: "
         "metrics.json (mlm:loss).",
-    .run = run};
+    .run = run,
+    .makes = true};

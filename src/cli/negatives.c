@@ -102,4 +102,5 @@ const gb_command gb_cli_negatives = {
         "Tevatron, DPR or FlagEmbedding (docs/reference/formats.md). Passages are found by id, or "
         "by text "
         "where the file has no ids. Prints the artifact's folder; the run is its run.trec.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -76,4 +76,5 @@ const gb_command gb_cli_pretrain = {
         "The objectives are below, each with its own options; none makes a randomly initialised "
         "encoder, which is not trained. An option of several objectives sets that of each.\n\n"
         "A second stage is a second artifact: --init FIRST --schedule constant --warmup 0.",
-    .run = run};
+    .run = run,
+    .makes = true};

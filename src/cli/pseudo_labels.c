@@ -47,4 +47,5 @@ const gb_command gb_cli_pseudo_labels = {
         "folder: qrels.tsv has the positives, run.trec the negatives. gabbro finetune "
         "--pseudo-labels trains on them. Queries of any split, test queries among them, are never "
         "labelled.",
-    .run = run};
+    .run = run,
+    .makes = true};

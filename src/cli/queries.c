@@ -88,4 +88,5 @@ const gb_command gb_cli_queries = {
         "  extractive   salient words and phrases of the passage, for any collection\n\n"
         "A file has lines of {\"id\", \"queries\": [...]}; a .txt file, or a folder of them, has a "
         "line of queries a passage, as docTTTTTquery gives them.",
-    .run = run};
+    .run = run,
+    .makes = true};

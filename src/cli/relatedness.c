@@ -103,4 +103,5 @@ const gb_command gb_cli_relatedness = {
         "the same subject, or the query asks for a fact of the passage. Elsewhere BM25 judges: "
         "searched with the context, the passage is among the first ten. Prints the artifact's "
         "folder: metrics.json and pairs.tsv, for reading.",
-    .run = run};
+    .run = run,
+    .makes = true};

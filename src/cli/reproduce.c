@@ -151,7 +151,8 @@ static int run(const gb_call *call)
                              .simulate_ranks = GB_OPEN,
                              .jobs = GB_OPEN,
                              .data = call->config->data,
-                             .config = call->config};
+                             .config = call->config,
+                             .commands = &gb_cli_commands};
     gb_status status = {0};
     gb_words words = {0};
     other_words other = {0};

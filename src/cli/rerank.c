@@ -57,4 +57,5 @@ const gb_command gb_cli_rerank = {
         "Prints the artifact's folder; the run is its run.trec. Of an evaluation all runs are "
         "ranked, into runs/, which gabbro evaluate --runs measures. A killed command goes on "
         "where it was. --cost says how many pairs there are.",
-    .run = run};
+    .run = run,
+    .makes = true};

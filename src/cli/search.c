@@ -23,6 +23,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
     bool tokens = by_tokens(o);
+    if (!gb_dir_exists(o->queries.items[0]) || !gb_dir_exists(o->passages.items[0]))
+        return true; /* it is said when they are opened */
     if (!tokens && (gb_is_token_set(o->queries.items[0]) || gb_is_token_set(o->passages.items[0])))
         return gb_fail(status, GB_USAGE, o->passages.items[0], "encode both with one retriever",
                        "only the %s have vectors of tokens",
@@ -123,4 +125,5 @@ const gb_command gb_cli_search = {
         "scores the earlier passage is first. Vectors are read from the disk as they are needed; a "
         "killed search goes on behind the last piece. Prints the artifact's folder; the run is its "
         "run.trec.",
-    .run = run};
+    .run = run,
+    .makes = true};

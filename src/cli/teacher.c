@@ -81,4 +81,5 @@ const gb_command gb_cli_teacher = {
         "teacher_scores; lines of query, positive and negative id with the scores of both "
         "(docs/reference/formats.md). Of several scores of a pair the last one holds. Prints the "
         "artifact's folder; the run is its run.trec.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -95,4 +95,5 @@ const gb_command gb_cli_tokenize = {
     .description = "Make the token ids of all passages, queries and generated queries: the "
                    "collection's own, or those of an artifact of gabbro queries. Prints the "
                    "artifact's folder.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -38,7 +38,8 @@ static int run(const gb_call *call)
                              .gradient_shards = GB_OPEN,
                              .simulate_ranks = GB_OPEN,
                              .jobs = GB_OPEN,
-                             .config = call->config};
+                             .config = call->config,
+                             .commands = &gb_cli_commands};
     bool example = false;
     const gb_option of_example[] = {{"example", GB_OPTION_FLAG, &example, 0, NULL,
                                      "print a file of all settings with their defaults"},

@@ -78,4 +78,5 @@ const gb_command gb_cli_train_generator = {
         "the passages judged relevant to them (doc2query). A query that another split has too, or "
         "whose text it has, is never learned from. Prints the artifact's folder; the model is in "
         "its model/ (a Hugging Face folder), the loss on held-out pairs in metrics.json.",
-    .run = run};
+    .run = run,
+    .makes = true};

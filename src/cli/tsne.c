@@ -67,4 +67,5 @@ const gb_command gb_cli_tsne = {
         "Draw a query and the best candidates of each model, by t-SNE and by principal components, "
         "relevant ones marked. Prints the artifact's folder: tsne.html (with a view in space that "
         "turns), tsne.svg, pca.svg, turning.svg (and .png), tsne.tsv.",
-    .run = run};
+    .run = run,
+    .makes = true};

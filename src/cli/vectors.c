@@ -88,4 +88,5 @@ const gb_command gb_cli_vectors = {
         "Tevatron write them; and Anserini's files of {\"docid\", \"vector\"}. gabbro search reads "
         "the folders too, also those that are written here, but for anserini's. Prints the "
         "artifact's folder.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -124,4 +124,5 @@ const gb_command gb_cli_vocabulary = {
         "byte-level BPE or Unigram, from vocab.txt, tokenizer.json, merges.txt or "
         "sentencepiece.bpe.model; of a LLaMA its tokenizer.model. Prints the artifact's folder; "
         "the vocabulary is its vocab.txt, its tokenizer.json, or the LLaMA's files.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -39,4 +39,5 @@ const gb_command gb_cli_weigh_words = {
         "deepct gives them, for --term-weights of BM25: vectors.jsonl, a line {\"id\": \"p1\", "
         "\"contents\": \"\", \"vector\": {\"word\": 12}} a passage, in the artifact's folder, "
         "which is printed. A killed command goes on where it was.",
-    .run = run};
+    .run = run,
+    .makes = true};

@@ -110,6 +110,8 @@ static bool make(gb_maker *maker, gb_status *status)
 static bool run(gb_maker *maker, char **argv, gb_status *status)
 {
     const gb_make_params *params = maker->params;
+    if (!experiment_maker_find_models(maker, status))
+        return false;
     if (maker->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
@@ -123,6 +125,15 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     if (maker->over)
         return true;
     return maker->cost ? params->cost(maker, params->self, status) : make(maker, status);
+}
+
+/* Are the options good? Inputs need not be there yet, so what is wrong with files is left to the
+ * command when it runs. */
+static void look(gb_maker *maker, gb_status *status)
+{
+    const gb_make_params *params = maker->params;
+    if (params->check && !params->check(maker, params->self, status) && status->code == GB_DATA)
+        *status = (gb_status){0};
 }
 
 static gb_maker begin(const gb_make_params *params, const gb_config *config)
@@ -155,9 +166,16 @@ int gb_make(const gb_make_params *params, const gb_call *call)
 {
     gb_status status = {0};
     gb_maker maker = begin(params, call->config);
-    if (experiment_maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
+    bool parsed = experiment_maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN;
+    if (parsed && call->refused)
+        look(&maker, &status);
+    else if (parsed)
         run(&maker, call->argv, &status);
     end(&maker);
+    if (call->refused) {
+        *call->refused = status;
+        return (int)status.code;
+    }
     experiment_maker_ranks_close(&maker, &status);
     return (int)status.code;
 }

@@ -115,8 +115,10 @@ static bool find_model(gb_maker *maker, const gb_option *option, gb_status *stat
     return true;
 }
 
-static bool find_models(gb_maker *maker, const gb_option_table *tables, gb_status *status)
+bool experiment_maker_find_models(gb_maker *maker, gb_status *status)
 {
+    gb_option_table tables[MAKER_TABLES];
+    experiment_maker_tables(maker, tables);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);)
         if (walk.option.flags & GB_OPTION_MODEL &&
             maker->model_count < sizeof maker->models / sizeof *maker->models &&
@@ -136,5 +138,5 @@ gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_stat
         gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);
     if (maker->pooling_choice != GB_OPEN)
         maker->pooling = poolings[maker->pooling_choice];
-    return parsed != GB_PARSED_RUN || find_models(maker, tables, status) ? parsed : GB_PARSED_BAD;
+    return parsed;
 }

@@ -17,6 +17,8 @@ void experiment_note_origin(const gb_config *config, const gb_device_caps *caps,
 /* Read the command line, options of all such commands included, and settle what follows from them.
  */
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
+/* Finds the models that were named otherwise than by a folder. */
+bool experiment_maker_find_models(gb_maker *maker, gb_status *status);
 /* --pooling of a program: cls, mean or NULL. */
 void experiment_maker_pool(gb_maker *maker, const char *pooling);
 /* The value that an option had before the command line, borrowed; NULL: unknown. value: sets it,

@@ -73,7 +73,8 @@ static bool print_completion(const gb_command_set *set, const gb_config *config,
         for (const gb_command *const *command = group->commands; ok && *command; command++) {
             char name[64];
             snprintf(name, sizeof name, "%s", (*command)->name);
-            gb_call call = {config, 3, (char *[]){name, help, form, NULL}};
+            gb_call call = {
+                .config = config, .argc = 3, .argv = (char *[]){name, help, form, NULL}};
             int code = (*command)->run(&call);
             ok = code == GB_OK || gb_fail(status, (gb_code)code, NULL, NULL,
                                           "%s does not say its options", (*command)->name);
@@ -132,8 +133,24 @@ int gb_command_set_run(const gb_command_set *set, const gb_call *call)
     } else {
         const gb_command *command = find(set, argc - 1, argv + 1, &words, &status);
         if (command)
-            return command->run(&(gb_call){call->config, argc - words, argv + words});
+            return command->run(
+                &(gb_call){.config = call->config, .argc = argc - words, .argv = argv + words});
     }
     gb_text_free(&text);
     return gb_command_end(&status);
+}
+
+bool gb_command_set_check(const gb_command_set *set, const gb_call *call, gb_status *status)
+{
+    int words;
+    const gb_command *command = find(set, call->argc - 1, call->argv + 1, &words, status);
+    if (!command)
+        return false;
+    if (!command->makes)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "it makes no artifact");
+    gb_status refused = {0};
+    command->run(&(gb_call){call->config, call->argc - words, call->argv + words, &refused});
+    if (refused.code != GB_OK && status)
+        *status = refused;
+    return refused.code == GB_OK;
 }

@@ -82,17 +82,24 @@ static void fail(repro_host *h, const char *place, const char *file, const char 
         gb_fail(&h->status, GB_DATA, place, NULL, "%s", what);
 }
 
+void repro_host_place(lua_State *L, char place[REPRO_PLACE])
+{
+    const repro_host *h = repro_host_of(L);
+    lua_Debug frame;
+    *place = '\0';
+    for (int level = 0; !*place && lua_getstack(L, level, &frame); level++)
+        if (lua_getinfo(L, "Sl", &frame) && !strcmp(frame.source + 1, h->name) &&
+            frame.currentline > 0)
+            snprintf(place, REPRO_PLACE, "%s:%d", h->name, frame.currentline);
+}
+
 /* Of a failure: the line of the recipe that it happened in or under. */
 static int explain(lua_State *L)
 {
     repro_host *h = repro_host_of(L);
-    lua_Debug frame;
     const char *what = lua_tostring(L, 1);
-    char place[200] = "";
-    for (int level = 0; !*place && lua_getstack(L, level, &frame); level++)
-        if (lua_getinfo(L, "Sl", &frame) && !strcmp(frame.source + 1, h->name) &&
-            frame.currentline > 0)
-            snprintf(place, sizeof place, "%s:%d", h->name, frame.currentline);
+    char place[REPRO_PLACE];
+    repro_host_place(L, place);
     fail(h, *place ? place : NULL, h->name, what ? what : "the recipe failed");
     return 0;
 }

@@ -4,6 +4,8 @@
 
 #include "graph.h"
 
+#include <gabbro/options.h>
+
 /* A list of words. */
 typedef struct repro_words {
     const char *const *items; /* [count] */
@@ -29,7 +31,9 @@ typedef struct repro_recipe_params {
     bool plan;                      /* nothing is trained: what stands for public data is small */
     /* Called when the recipe asks for a public folder below data_dir; NULL: not. */
     bool (*input)(void *context, const char *name, gb_status *status);
-    void *context; /* of input */
+    void *context;                  /* of input */
+    const gb_command_set *commands; /* by which commands are checked; NULL: they are not */
+    const gb_config *config;        /* of the environment, for the check */
 } repro_recipe_params;
 
 /* Runs a recipe without access to files, processes, time and chance, and with bounds on its

@@ -18,6 +18,13 @@ typedef struct repro_host {
 } repro_host;
 /* The host of a state, which keeps it in its extra space. */
 repro_host *repro_host_of(lua_State *L);
+enum { REPRO_PLACE = 200 };
+/* The line of the recipe that is being executed, also in a function that it calls: "FILE:LINE", or
+ * "" where there is none. */
+void repro_host_place(lua_State *L, char place[REPRO_PLACE]);
+/* Checks a command whose words are known, before it is declared: its options would be refused when
+ * its turn comes, which may be hours later. argv: [argc], then NULL; the first is the program. */
+bool repro_host_check(lua_State *L, int argc, char **argv, gb_status *status);
 /* Gives a state the words of the host, as global names. A C function, for a protected call. */
 int repro_host_open(lua_State *L);
 

@@ -105,6 +105,25 @@ static const char *write_line(repro_host *h, const labelled_word *words, size_t 
     return kept;
 }
 
+/* Artifacts that are not there yet count as given, by names that no two share. */
+static void check_command(lua_State *L, const labelled_word *words, size_t count)
+{
+    static char program[] = "gabbro";
+    repro_host *h = repro_host_of(L);
+    char **argv = lua_newuserdatauv(L, (count + 2) * sizeof *argv, 0);
+    luaL_checkstack(L, (int)count + 3, "a command");
+    argv[0] = program;
+    for (size_t i = 0; i < count; i++) {
+        const repro_word *word = &words[i].word;
+        argv[i + 1] = (char *)(word->node ? lua_pushfstring(L, "%s<artifact %d>", word->text,
+                                                            (int)word->node->index)
+                                          : word->text);
+    }
+    argv[count + 1] = NULL;
+    if (!repro_host_check(L, (int)count + 1, argv, &h->status))
+        raise(L);
+}
+
 static int push_artifact(lua_State *L, artifact made)
 {
     artifact *pushed = lua_newuserdatauv(L, sizeof *pushed, 0);
@@ -128,6 +147,8 @@ static int declare(lua_State *L)
         collect(L, i, i - 1, 0, words, &count);
     for (size_t i = 0; i < count; i++)
         command[i] = words[i].word;
+    if (h->params->commands)
+        check_command(L, words, count);
     repro_node *node = repro_graph_node(h->graph, label, command, count, &h->status);
     const char *line = node ? write_line(h, words, count) : NULL;
     if (!line || !gb_grow(&table->calls, &table->call_capacity, table->call_count + 1,

@@ -406,6 +406,8 @@ static bool set_recipe(repro_session *session, gb_status *status)
         .shards = session->shards,
         .data_dir = session->data_dir,
         .paper = params->paper,
+        .commands = params->commands,
+        .config = params->config,
     };
     return ok;
 }

@@ -31,6 +31,19 @@ refused() # STATUS WHAT MESSAGE OPTION...: with the recipe's last line from the 
     expect "$what is refused" [ "$got $(grep -c "$message" said) $(ls refused 2>/dev/null)" = "$code 1 " ] || cat said
 }
 cp cocondenser/reproduce/cocondenser/table1.lua kept.lua
+loop='for seed in seeds() do local mlm = begin_seed()'
+refused 2 "no value of an option" 'table1.lua:3: gabbro finetune: --scoring "densee" is none of' <<END
+$loop row("mlm", finetune_as({options = {"--scoring", "densee"}}, mlm, here.set.bm25)) end
+END
+refused 2 "no measure" 'table1.lua:3: gabbro finetune: unknown measure "mrr"' <<END
+$loop row("mlm", finetune_as({options = {"--dev", "dev", "--dev-measure", "mrr"}}, mlm, here.set.bm25)) end
+END
+refused 2 "a command that makes nothing" 'table1.lua:3: gabbro eval: it makes no artifact' <<END
+artifact("values", "eval", "QRELS", "RUN")
+END
+printf 'paper_cocondenser_mlm_steps = 7\nbm25_depth = 1.5\n' >own
+refused 2 "a setting that its command would refuse" '^gabbro: own:2: bm25_depth = 1.5: gabbro bm25-run: --depth' \
+    --settings own </dev/null
 refused 4 "no device" "'no such'" --device 'no such' <kept.lua
 mv kept.lua cocondenser/reproduce/cocondenser/table1.lua
 rows=cocondenser/tables/rows/cocondenser-table1.tsv

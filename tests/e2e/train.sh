@@ -46,6 +46,11 @@ expect "it is taken as it is, but for what must be given" \
 "$gabbro" train --settings own.settings --dry-run >plan 2>err
 expect "what would run: $(wc -l <plan) lines" [ "$(grep -c '^gabbro ' plan)" = "$(awk '/^# recipe/ { print NR - 1 }' plan)" ]
 
+for change in scoring=densee finetune_learning_rate=-1 dev_measure=mrr; do
+    "$gabbro" train --settings own.settings --set "$change" --dry-run >/dev/null 2>err
+    expect "$change is refused before anything is made" \
+        [ "$? $(grep -c "^gabbro: --set: ${change%=*} = ${change#*=}: gabbro finetune: " err)" = '2 1' ] || cat err
+done
 expect "no passage is left out" [ "$(grep -c -e --drop-identical plan)" = 0 ]
 "$gabbro" train --settings own.settings --set drop_identical=yes --dry-run 2>err | grep '^gabbro evaluate' >plan
 expect "unless those that are queries are to be" [ "$(grep -c -e --drop-identical plan)" = "$(grep -c . plan)" ]
