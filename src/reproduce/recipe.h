@@ -5,6 +5,7 @@
 #include "graph.h"
 
 #include <gabbro/options.h>
+#include <gabbro/report.h>
 
 /* A list of words. */
 typedef struct repro_words {
@@ -34,6 +35,7 @@ typedef struct repro_recipe_params {
     void *context;                  /* of input */
     const gb_command_set *commands; /* by which commands are checked; NULL: they are not */
     const gb_config *config;        /* of the environment, for the check */
+    const gb_table_spec *spec;      /* whose rows results must have; NULL: any */
 } repro_recipe_params;
 
 /* Runs a recipe without access to files, processes, time and chance, and with bounds on its

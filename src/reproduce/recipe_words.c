@@ -209,6 +209,28 @@ static repro_word field(lua_State *L, const char *name)
     return take_word(L);
 }
 
+/* The report would refuse a row that it does not know, after everything has been made. */
+static void check_row(lua_State *L, const char *row)
+{
+    const gb_table_spec *spec = repro_host_of(L)->params->spec;
+    gb_nearest nearest = {.word = row};
+    for (size_t i = 0; spec && i < spec->row_count; i++) {
+        if (!strcmp(spec->rows[i].key, row))
+            return;
+        if (*spec->rows[i].key)
+            gb_nearest_compare(&nearest, spec->rows[i].key);
+    }
+    if (!spec)
+        return;
+    char place[REPRO_PLACE], hint[100] = "list it in tables/rows/";
+    repro_host_place(L, place);
+    if (nearest.name)
+        snprintf(hint, sizeof hint, "did you mean %.80s?", nearest.name);
+    gb_fail(&repro_host_of(L)->status, GB_DATA, place, hint, "%s has no row with the key %s",
+            spec->name, row);
+    raise(L);
+}
+
 /* result{row = KEY, seed = SEED, evaluation = ARTIFACT ...}: see repro_result. */
 static int add_result(lua_State *L)
 {
@@ -225,6 +247,8 @@ static int add_result(lua_State *L)
                            .on_request = h->on_request};
     if (!result.seed || !result.evaluation.node || (!result.row && !result.series))
         return luaL_error(L, "a result needs a row or a series, a seed, and an evaluation");
+    if (result.row)
+        check_row(L, result.row);
     if (!gb_grow(&table->results, &table->result_capacity, table->result_count + 1,
                  sizeof *table->results, &h->status))
         return raise(L);

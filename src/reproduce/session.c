@@ -561,7 +561,15 @@ bool repro_session_recipe(const repro_session *session, const char *name, repro_
 {
     repro_recipe_params recipe = session->recipe;
     recipe.table = name;
-    return repro_recipe_run(&recipe, graph, table, status);
+    const repro_entry *entry = repro_catalog_find(&session->catalog, name, NULL);
+    gb_table_spec *spec = entry && entry->published
+                              ? gb_table_spec_load(session->tables_dir, entry->name, status)
+                              : NULL;
+    recipe.spec = spec;
+    bool ok =
+        (spec || !entry || !entry->published) && repro_recipe_run(&recipe, graph, table, status);
+    gb_table_spec_free(spec);
+    return ok;
 }
 
 bool repro_session_select(const repro_session *session, const repro_graph *graph,

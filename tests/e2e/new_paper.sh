@@ -44,6 +44,9 @@ END
 printf 'paper_cocondenser_mlm_steps = 7\nbm25_depth = 1.5\n' >own
 refused 2 "a setting that its command would refuse" '^gabbro: own:2: bm25_depth = 1.5: gabbro bm25-run: --depth' \
     --settings own </dev/null
+refused 3 "a row that the table does not have" 'table1.lua:3: .*no row with the key mml (did you mean mlm?)' <<END
+$loop row("mml", finetune(mlm, here.set.bm25)) end
+END
 refused 4 "no device" "'no such'" --device 'no such' <kept.lua
 mv kept.lua cocondenser/reproduce/cocondenser/table1.lua
 rows=cocondenser/tables/rows/cocondenser-table1.tsv
