@@ -2,6 +2,9 @@
 #include "run.h"
 #include "train.h"
 
+#include <gabbro/artifact.h>
+#include <gabbro/eval.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,10 +73,41 @@ static void print_notices(const run *r, const repro_node *node)
         }
 }
 
+/* A command's split is in its collection; else the command would say so, maybe hours later. */
+static bool check_split(const repro_node *node, const gb_collection *collection, gb_status *status)
+{
+    static const char *const options[] = {"--split", "--dev"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *split = repro_node_option(node, options[i]).text;
+        if (split && strcmp(split, "auto") != 0 && strcmp(split, GB_UNLABELLED) != 0 &&
+            !gb_collection_has_split(collection, split))
+            return gb_fail(
+                status, GB_USAGE, NULL, NULL,
+                "gabbro %s %s: the collection has no split \"%.60s\" (there are: %.200s)",
+                node->words[0].text, options[i], split, collection->splits);
+    }
+    return true;
+}
+
+/* Once a collection is there, the splits that are asked of it can be known. */
+static bool check_splits(const run *r, const repro_node *made, gb_status *status)
+{
+    if (strcmp(made->words[0].text, "collection") != 0)
+        return true;
+    gb_collection *collection = gb_open_collection(made->folder, NULL);
+    bool ok = true; /* where it cannot be opened, its first reader says why */
+    for (size_t n = 0; ok && collection && n < r->graph->count; n++) {
+        const repro_node *node = r->graph->nodes[n];
+        if (r->schedule.needed[n] && repro_node_option(node, "--collection").node == made)
+            ok = check_split(node, collection, status);
+    }
+    gb_collection_close(collection);
+    return ok;
+}
+
 static bool done(void *context, repro_node *node, double seconds, const gb_text *said,
                  gb_status *status)
 {
-    (void)status;
     run *r = context;
     double took = 0;
     char far[96];
@@ -92,7 +126,7 @@ static bool done(void *context, repro_node *node, double seconds, const gb_text 
     if (say(r))
         print_notices(r, node);
     repro_page_update(r->page, true);
-    return true;
+    return check_splits(r, node, status);
 }
 
 /* ---- tables ---- */

@@ -51,6 +51,10 @@ for change in scoring=densee finetune_learning_rate=-1 dev_measure=mrr; do
     expect "$change is refused before anything is made" \
         [ "$? $(grep -c "^gabbro: --set: ${change%=*} = ${change#*=}: gabbro finetune: " err)" = '2 1' ] || cat err
 done
+"$gabbro" train --settings own.settings --set dev=tset --out no-split >out 2>err
+expect "a split that is not there is refused, before anything is trained" \
+    [ "$? $(grep -c '^gabbro: gabbro finetune --dev: the collection has no split "tset" (there are: ' err)" = '2 1' ] || cat err
+expect "with nothing in the store but the collection" [ "$(ls "$GABBRO_STORE" | grep -c '^\(finetune\|pretrain\)-')" = 0 ]
 expect "no passage is left out" [ "$(grep -c -e --drop-identical plan)" = 0 ]
 "$gabbro" train --settings own.settings --set drop_identical=yes --dry-run 2>err | grep '^gabbro evaluate' >plan
 expect "unless those that are queries are to be" [ "$(grep -c -e --drop-identical plan)" = "$(grep -c . plan)" ]
