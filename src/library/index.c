@@ -9,17 +9,16 @@
 #include <string.h>
 
 struct gabbro_index {
-    gb_config config;      /* of the environment, where no other was given */
-    const gb_config *used; /* that or another */
-    char *path;            /* folder, or "" */
-    gb_index folder;       /* what is in it */
-    float *values;         /* vectors that were handed over, or NULL */
-    char **ids;            /* their ids, or NULL */
-    gb_vectors vectors;    /* to search, of either */
-    gabbro_model *model;   /* on whose device, or NULL */
-    char *device_name;     /* where else, or NULL: the best */
-    gb_device *device;     /* opened by the first search, or NULL */
-    pthread_mutex_t lock;  /* one call at a time, where there is no model */
+    gb_config config;     /* of its own: a model may be closed before it */
+    char *path;           /* folder, or "" */
+    gb_index folder;      /* what is in it */
+    float *values;        /* vectors that were handed over, or NULL */
+    char **ids;           /* their ids, or NULL */
+    gb_vectors vectors;   /* to search, of either */
+    gabbro_model *model;  /* on whose device, or NULL */
+    char *device_name;    /* where else, or NULL: the best */
+    gb_device *device;    /* opened by the first search, or NULL */
+    pthread_mutex_t lock; /* one call at a time, where there is no model */
 };
 
 static gabbro_index *create(const gb_config *config, const gabbro_index_params *params,
@@ -31,8 +30,7 @@ static gabbro_index *create(const gb_config *config, const gabbro_index_params *
     if (!x)
         return NULL;
     pthread_mutex_init(&x->lock, NULL);
-    x->config = gb_config_read();
-    x->used = config ? config : &x->config;
+    x->config = config ? *config : gb_config_read();
     x->model = how.model;
     bool fits =
         !x->model || library_has_vectors(x->model, status); /* it has a device to search on */
@@ -88,11 +86,11 @@ static bool make(gabbro_index *x, const gabbro_model *model, const char *collect
     gb_index_params what = {.model = model->path, .dims = model->dims};
     const gb_option_table tables[] = {{.options = gb_index_options, .base = &what}, {0}};
     gb_make_params params = gb_index_making();
-    const gb_making how = {.config = x->used,
+    const gb_making how = {.config = &x->config,
                            .store = store,
                            .device = gb_text_encoder_device_name(model->encoder),
                            .pooling = gb_pooling_word(model->pooling)};
-    char *found = gb_find_collection(x->used, collection, status), *folder = NULL;
+    char *found = gb_find_collection(&x->config, collection, status), *folder = NULL;
     what.collection = found;
     params.tables = tables;
     params.self = &what;
@@ -219,8 +217,8 @@ static gb_device *device_of(gabbro_index *x, gb_status *status)
 {
     if (x->model)
         return gb_text_encoder_device(x->model->encoder);
-    if (!x->device && gb_device_ready(x->used, x->device_name, status)) {
-        gb_device_params how = gb_ops_device(x->used, x->device_name);
+    if (!x->device && gb_device_ready(&x->config, x->device_name, status)) {
+        gb_device_params how = gb_ops_device(&x->config, x->device_name);
         how.users = GB_USER_SEARCH | GB_USER_FP16 | GB_USER_BF16;
         how.quiet = true;
         x->device = gb_device_open(&how, status);

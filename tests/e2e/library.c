@@ -129,6 +129,21 @@ static void use_index(gabbro_model *model, const char *collection, const float *
     gabbro_index_close(index);
 }
 
+/* An index that was made without a device of the model's searches when the model is closed. */
+static void outlive_model(const char *name, const char *collection, const float *query)
+{
+    gabbro_model *model = gabbro_model_open(name, NULL, &status);
+    must(model != NULL, "open again");
+    uint32_t width = gabbro_model_width(model);
+    gabbro_index *index = gabbro_index_make(model, collection, NULL, &status);
+    gabbro_model_close(model);
+    gabbro_hit hit;
+    must(index && gabbro_search(index, query, 1, width, 1, &hit, &status), "without the model");
+    printf("alone:");
+    print_hits(index, &hit, 1);
+    gabbro_index_close(index);
+}
+
 static void use_vectors(void)
 {
     static const float vectors[] = {1, 0, 0, 1, 1, 1, 0, 2}, query[] = {1, .5f};
@@ -238,6 +253,7 @@ int main(int argc, char **argv)
             "text 1 is no valid UTF-8");
     float *queries = use_model(model);
     use_index(model, argv[2], queries);
+    outlive_model(argv[1], argv[2], queries);
     use_vectors();
     use_runs(argv[3], argv[4]);
     use_commas();
