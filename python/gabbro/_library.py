@@ -82,11 +82,19 @@ class GabbroError(RuntimeError):
     """A failure that the library reports: `code` is stable, `where` and `hint` may be empty."""
 
     def __init__(self, status):
+        self._status = bytes(status)
         self.code = status.code
         self.what, self.where, self.hint = (
             text.decode("utf-8", "replace") for text in (status.what, status.where, status.hint))
         where = self.where + ": " if self.where else ""
         super().__init__(where + self.what + (f" ({self.hint})" if self.hint else ""))
+
+    def __reduce__(self):  # to the process that waits for the one where it was raised
+        return _error_of, (self._status,)
+
+
+def _error_of(status):
+    return GabbroError(Status.from_buffer_copy(status))
 
 
 def _candidates():

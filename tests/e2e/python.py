@@ -136,6 +136,10 @@ expect("it did not", not os.path.exists("ran"))
 
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
 expect("with a stable code", error.code == 3)
+again = pickle.loads(pickle.dumps(error))
+expect("it comes from another process as it is",
+       (again.code, again.what, again.where, again.hint, str(again)) ==
+       (error.code, error.what, error.where, error.hint, str(error)))
 refused("a text that is none", TypeError, encoder.encode, [1])
 refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
 refused("a row that is not there", IndexError, index.id, 99)
