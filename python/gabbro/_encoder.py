@@ -95,7 +95,7 @@ class Encoder(lib.Owned):
         self._default_prompt = said.get("default_prompt_name")
         self._leaves_out = pooling is None and _leaves_prompts_out(folder)
 
-    def __reduce__(self):  # to another process: it is opened there again
+    def __reduce_ex__(self, protocol):  # to another process: it is opened there again
         return type(self), self._arguments
 
     def __repr__(self):

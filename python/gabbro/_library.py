@@ -163,6 +163,9 @@ class Owned:
             raise RuntimeError("it was opened before this process was forked: open it here")
         return self._handle
 
+    def __reduce_ex__(self, protocol):  # a copy would close it, too
+        raise TypeError(f"a {type(self).__name__} is not copied or pickled: open it again")
+
     def close(self):
         """Closes it; further use is an error."""
         handle, self._handle = self._handle, None

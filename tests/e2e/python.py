@@ -2,6 +2,7 @@
 
 Compares what the package gives with what the program wrote: VECTORS (.npy of the lines of QUESTIONS, by gabbro embed)
 and ANSWERS (gabbro ask --json). One line a check."""
+import copy
 import json
 import os
 import pickle
@@ -140,6 +141,9 @@ again = pickle.loads(pickle.dumps(error))
 expect("it comes from another process as it is",
        (again.code, again.what, again.where, again.hint, str(again)) ==
        (error.code, error.what, error.where, error.hint, str(error)))
+for what, one in (("a run", ranked), ("an index", index)):
+    refused(f"a copy of {what}, which would close it, too", TypeError, copy.copy, one)
+    refused(f"{what} in another process", TypeError, pickle.dumps, one)
 refused("a text that is none", TypeError, encoder.encode, [1])
 refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
 refused("a row that is not there", IndexError, index.id, 99)
