@@ -142,7 +142,13 @@ def encoded(text):
 
 
 def path_bytes(path):
-    return None if path is None else os.fsencode(path)
+    """A path or name as the library takes it; ValueError for one with a NUL, which would end it."""
+    path = None if path is None else os.fsencode(path)
+    if path and b"\0" in path:
+        raise ValueError("embedded null byte")
+    return path
+
+
 
 
 def texts_array(texts):
