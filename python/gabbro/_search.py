@@ -32,6 +32,12 @@ class Index(lib.Owned):
         super().__init__(handle, "gabbro_index_close")
         self._model = model  # its device is searched on, so it lives as long
 
+    @property
+    def handle(self):
+        if self._handle is not None and self._model is not None:
+            self._model.handle  # raises where it is closed, and its device with it
+        return super().handle
+
     @classmethod
     def open(cls, folder, device=None, model=None):
         """Opens an index, or any folder with vectors.npy and ids.txt."""
