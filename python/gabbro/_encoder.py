@@ -124,7 +124,7 @@ class Encoder(lib.Owned):
     def encode_texts(self, texts, kind="plain"):
         """Vectors [texts, width], float32, of a list of texts. kind: "query" and "passage" put the
         model's prompts before them, "plain" nothing."""
-        texts, which = list(texts), _KINDS[kind]
+        texts, which = lib.texts_of(texts), _KINDS[kind]
         vectors = numpy.empty((len(texts), self.width), numpy.float32)
         for first in range(0, len(texts), _AT_ONCE):
             some = lib.texts_array(texts[first:first + _AT_ONCE])
@@ -134,7 +134,7 @@ class Encoder(lib.Owned):
 
     def count_tokens(self, texts, kind="plain"):
         """Tokens of each text, special ones included, before it is cut: an array [texts]."""
-        texts = list(texts)
+        texts = lib.texts_of(texts)
         counts = numpy.empty(len(texts), numpy.uint32)
         lib.call("gabbro_count_tokens", self.handle, _KINDS[kind], lib.texts_array(texts),
                  len(texts), counts.ctypes.data)
@@ -143,7 +143,7 @@ class Encoder(lib.Owned):
     def score(self, pairs):
         """Scores of pairs (query, passage): an array [pairs], float32: inner products, or cosines if
         the model's folder says so. A cross-encoder's are logits; it makes no vectors."""
-        pairs = list(pairs)
+        pairs = [lib.texts_of(pair) for pair in pairs]
         scores = numpy.empty(len(pairs), numpy.float32)
         lib.call("gabbro_score", self.handle, lib.texts_array([pair[0] for pair in pairs]),
                  lib.texts_array([pair[1] for pair in pairs]), len(pairs), scores.ctypes.data)

@@ -149,6 +149,11 @@ def path_bytes(path):
     return path
 
 
+def texts_of(texts):
+    """A list of texts; TypeError for a single one, whose letters would be taken for texts."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("a list of texts is needed, not a single one")
+    return list(texts)
 
 
 def texts_array(texts):

@@ -137,6 +137,9 @@ class Searcher:
 
     def batch_search(self, questions, qids, k=10, threads=None):
         """The same of several questions: {qid: hits}. threads is accepted and not needed."""
+        questions, qids = lib.texts_of(questions), list(qids)
+        if len(questions) != len(qids):
+            raise ValueError(f"{len(questions)} questions have {len(qids)} ids")
         scores, rows = self.index.search(self.model.encode_texts(questions, "query"), k)
         return {qid: [self.index.hit(row, score) for row, score in zip(found, of) if row >= 0]
                 for qid, of, found in zip(qids, scores, rows)}

@@ -135,6 +135,13 @@ with open("unpickled/ids.txt", encoding="utf-8") as file:
 refused("a pickle that would run code", pickle.UnpicklingError, pickled.read, "code.pkl")
 expect("it did not", not os.path.exists("ran"))
 
+# What is made of a list of texts takes no single one, whose letters would be texts.
+refused("the letters of a text", TypeError, encoder.encode_texts, "rain")
+refused("tokens of letters", TypeError, encoder.count_tokens, "rain")
+refused("pairs of letters", TypeError, encoder.score, ["rain", "moss"])
+refused("questions of letters", TypeError, searcher.batch_search, "rain", list("rain"))
+refused("a question without an id", ValueError, searcher.batch_search, texts, texts[1:])
+
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
 expect("with a stable code", error.code == 3)
 again = pickle.loads(pickle.dumps(error))
