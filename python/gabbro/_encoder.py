@@ -118,8 +118,10 @@ class Encoder(lib.Owned):
 
     @property
     def pooling(self):
-        """How a vector is made of the states of a text's tokens: "cls", "mean" or "last"."""
-        return lib.library.gabbro_model_pooling(self.handle).decode()
+        """How a vector is made of the states of a text's tokens: "cls", "mean" or "last"; None of a
+        cross-encoder."""
+        word = lib.library.gabbro_model_pooling(self.handle)
+        return word and word.decode()
 
     def encode_texts(self, texts, kind="plain"):
         """Vectors [texts, width], float32, of a list of texts. kind: "query" and "passage" put the

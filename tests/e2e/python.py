@@ -5,6 +5,7 @@ and ANSWERS (gabbro ask --json). One line a check."""
 import copy
 import json
 import os
+import pathlib
 import pickle
 import sys
 import threading
@@ -40,6 +41,8 @@ expect("vectors are those of gabbro embed, to the bit", numpy.array_equal(found,
 expect("of one text, too", numpy.array_equal(encoder.encode(texts[0], prompt_name="query"), expected[0]))
 expect("no texts give no vectors", encoder.encode([]).shape == (0, encoder.width))
 expect("a model says its pooling", encoder.pooling == "cls")
+cross = gabbro.Encoder(pathlib.Path(__file__).parents[1] / "golden" / "cross")
+expect("which a cross-encoder has not", cross.pooling is None)
 expect("pairs are scored", numpy.allclose(
     encoder.score([(texts[0], texts[1])]), found[0] @ encoder.encode(texts[1], "passage"), atol=1e-5))
 same = []
