@@ -190,10 +190,11 @@ GABBRO_API bool gabbro_run_add(gabbro_run *run, const char *query, const char *c
 GABBRO_API bool gabbro_run_write(gabbro_run *run, const char *path, const char *tag,
                                  gabbro_status *status);
 GABBRO_API size_t gabbro_run_queries(const gabbro_run *run);
-/* Id of a query below gabbro_run_queries, not NUL-terminated, and the hits in its ranking. */
+/* Id of a query below gabbro_run_queries, not NUL-terminated, valid while the run is open, and the
+ * hits in its ranking. */
 GABBRO_API const char *gabbro_run_query(const gabbro_run *run, size_t query, size_t *length,
                                         size_t *hits);
-/* Id and score of hit `rank`, from 0, of a query. */
+/* Id, like that of a query, and score of hit `rank`, from 0, of a query. */
 GABBRO_API const char *gabbro_run_hit(const gabbro_run *run, size_t query, size_t rank,
                                       size_t *length, double *score);
 
@@ -203,7 +204,8 @@ typedef struct gabbro_measure_params {
     int32_t level; /* smallest relevant grade; 0: 1 */
     bool complete; /* count judged queries that the run lacks as 0 (trec_eval -c) */
 } gabbro_measure_params;
-/* Is called with the value of each query; its id is not NUL-terminated. */
+/* Is called with the value of each query; its id is not NUL-terminated. It must call nothing with
+ * the run, which waits for it. */
 typedef void gabbro_value_fn(void *context, const char *query, size_t length, double value);
 /* Measures a run by a file of judgements, as trec_eval does: *value is the mean over the queries of
  * a measure such as "ndcg_cut_10", "MRR@10" or "recall_1000". params and each may be NULL. */

@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct name {
+    const char *id; /* in the arena: it stays where it is when the list grows */
+    size_t length;  /* bytes of id */
+} name;
+
 struct gb_names {
     const gb_row_file *file; /* ids of a fixed list; NULL: growing */
-    gb_text bytes;           /* ids of a growing list, one behind the other */
-    size_t *starts;          /* [count + 1] where an id starts in bytes */
-    size_t capacity;         /* starts allocated */
+    name *ids;               /* [count] of a growing list */
+    size_t capacity;         /* ids allocated */
+    gb_arena *bytes;         /* of these ids */
     uint32_t count;          /* rows */
     gb_map *rows;            /* id -> row; a fixed list builds it at its first look-up */
 };
@@ -24,12 +29,11 @@ static gb_names *names_create(const gb_row_file *file, gb_status *status)
         return names;
     }
     names->rows = gb_map_create(status);
-    if (!names->rows || !gb_grow(&names->starts, &names->capacity, 1, sizeof(size_t), status)) {
-        gb_names_destroy(names);
-        return NULL;
-    }
-    names->starts[0] = 0;
-    return names;
+    names->bytes = names->rows ? gb_arena_create(1 << 16, status) : NULL;
+    if (names->bytes)
+        return names;
+    gb_names_destroy(names);
+    return NULL;
 }
 
 gb_names *gb_names_create(gb_status *status)
@@ -47,8 +51,8 @@ void gb_names_destroy(gb_names *names)
     if (!names)
         return;
     gb_map_destroy(names->rows);
-    gb_text_free(&names->bytes);
-    free(names->starts);
+    gb_arena_destroy(names->bytes);
+    free(names->ids);
     free(names);
 }
 
@@ -61,9 +65,8 @@ const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
 {
     if (names->file)
         return gb_row_file_row(names->file, row, length);
-    *length = names->starts[row + 1] - names->starts[row];
-    /* An empty id as the only one leaves bytes.data NULL. */
-    return names->bytes.data ? names->bytes.data + names->starts[row] : "";
+    *length = names->ids[row].length;
+    return names->ids[row].id;
 }
 
 bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status)
@@ -75,16 +78,14 @@ bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row,
         return true;
     if (names->count >= GB_NO_PASSAGE - 1)
         return gb_fail(status, GB_DATA, NULL, NULL, "more than %u different ids", names->count);
-    if (!gb_grow(&names->starts, &names->capacity, (size_t)names->count + 2, sizeof(size_t),
-                 status))
+    const char *copy = gb_arena_strdup(names->bytes, id, length, status);
+    if (!copy ||
+        !gb_grow(&names->ids, &names->capacity, (size_t)names->count + 1, sizeof *names->ids,
+                 status) ||
+        !gb_map_set(names->rows, id, length, names->count, status))
         return false;
-    gb_text_append(&names->bytes, id, length);
-    if (names->bytes.failed)
-        return gb_fail_memory(status, "reading ids");
-    if (!gb_map_set(names->rows, id, length, names->count, status))
-        return false;
+    names->ids[names->count] = (name){copy, length};
     *row = names->count++;
-    names->starts[names->count] = names->bytes.length;
     return true;
 }
 

@@ -10,8 +10,19 @@ struct gabbro_run {
     gb_run run;           /* rankings */
     gb_run_names names;   /* ids of queries and passages */
     gb_map *queries;      /* those that have a ranking */
-    pthread_mutex_t lock; /* one call at a time: names are found by a table that grows */
+    pthread_mutex_t lock; /* one call at a time: all of it grows, but for bytes of ids */
 };
+
+/* Functions that look at a constant run have to wait for those that add to it, too. */
+static void lock(const gabbro_run *r)
+{
+    pthread_mutex_lock(&((gabbro_run *)r)->lock);
+}
+
+static void unlock(const gabbro_run *r)
+{
+    pthread_mutex_unlock(&((gabbro_run *)r)->lock);
+}
 
 static gabbro_run *create(gb_status *status)
 {
@@ -116,9 +127,9 @@ bool gabbro_run_add(gabbro_run *r, const char *query, const char *const *passage
                     const double *scores, size_t count, gabbro_status *status)
 {
     library_call call = library_begin();
-    pthread_mutex_lock(&r->lock);
+    lock(r);
     bool ok = add(r, query, passages, scores, count, &call.status);
-    pthread_mutex_unlock(&r->lock);
+    unlock(r);
     return library_end(ok, &call, status);
 }
 
@@ -128,9 +139,9 @@ bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_s
     const gb_run_style style = {.tag = tag};
     bool word = !tag || is_id(tag, false) ||
                 gb_fail(&call.status, GB_USAGE, NULL, NULL, "a tag is one word");
-    pthread_mutex_lock(&r->lock);
+    lock(r);
     bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &call.status);
-    pthread_mutex_unlock(&r->lock);
+    unlock(r);
     return library_end(ok, &call, status);
 }
 
@@ -138,24 +149,34 @@ bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_s
 
 size_t gabbro_run_queries(const gabbro_run *r)
 {
-    return r->run.list_count;
+    lock(r);
+    size_t count = r->run.list_count;
+    unlock(r);
+    return count;
 }
 
 const char *gabbro_run_query(const gabbro_run *r, size_t query, size_t *length, size_t *hits)
 {
+    lock(r);
     const gb_run_list *list = &r->run.lists[query];
     *hits = list->count;
-    return gb_names_get(r->names.queries, list->query, length);
+    const char *id = gb_names_get(r->names.queries, list->query, length);
+    unlock(r);
+    return id;
 }
 
 const char *gabbro_run_hit(const gabbro_run *r, size_t query, size_t rank, size_t *length,
                            double *score)
 {
+    lock(r);
     const gb_hit *hit = &r->run.hits[r->run.lists[query].first + rank];
+    const char *id = ""; /* an empty rank of MS MARCO's runs has no passage */
     *score = hit->score;
-    *length = 0; /* an empty rank of MS MARCO's runs has no passage */
-    return hit->passage == GB_NO_PASSAGE ? ""
-                                         : gb_names_get(r->names.passages, hit->passage, length);
+    *length = 0;
+    if (hit->passage != GB_NO_PASSAGE)
+        id = gb_names_get(r->names.passages, hit->passage, length);
+    unlock(r);
+    return id;
 }
 
 /* ---- measuring ---- */
@@ -199,14 +220,14 @@ bool gabbro_measure(gabbro_run *r, const char *qrels, const char *name,
     gabbro_measure_params how;
     gb_evaluation evaluation = {0};
     library_params(&how, sizeof how, params);
-    pthread_mutex_lock(&r->lock);
+    lock(r);
     bool ok = measure(r, qrels, name, &how, &evaluation, &call.status);
     ok = library_end(ok, &call, status); /* `each` is the caller's, and so is its locale */
     if (ok) {
         *value = evaluation.totals[0];
         give_values(r, &evaluation, each, context);
     }
-    pthread_mutex_unlock(&r->lock);
+    unlock(r);
     gb_evaluation_free(&evaluation);
     return ok;
 }

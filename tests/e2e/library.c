@@ -165,6 +165,27 @@ static void add_value(void *context, const char *query, size_t length, double va
     *(double *)context += value;
 }
 
+/* What was given of a run stays when the run grows. */
+static void keep_ids(void)
+{
+    gabbro_run *run = gabbro_run_create(&status);
+    static const char *const passages[] = {"passage"};
+    static const double scores[] = {1};
+    size_t length, id_length, hits;
+    double score;
+    must(run && gabbro_run_add(run, "query", passages, scores, 1, &status), "a run of one");
+    const char *query = gabbro_run_query(run, 0, &length, &hits);
+    const char *id = gabbro_run_hit(run, 0, 0, &id_length, &score);
+    for (int i = 0; i < 1000; i++) {
+        char name[20];
+        const char *const names[] = {name};
+        snprintf(name, sizeof name, "new%d", i);
+        must(gabbro_run_add(run, name, names, scores, 1, &status), "add another");
+    }
+    printf("kept: %.*s %.*s\n", (int)length, query, (int)id_length, id);
+    gabbro_run_close(run);
+}
+
 static void use_runs(const char *path, const char *qrels)
 {
     gabbro_run *run = gabbro_run_read(path, &status), *other = gabbro_run_create(&status);
@@ -192,6 +213,7 @@ static void use_runs(const char *path, const char *qrels)
     }
     static const char *const twice[] = {"x", "x"};
     static const double scores[] = {2, 1};
+    keep_ids();
     refused(gabbro_run_add(other, "new", twice, scores, 2, &status), GABBRO_USAGE, "twice");
     must(gabbro_run_write(other, "two.trec", "somebody", &status), "write");
     gabbro_run_close(run);

@@ -61,6 +61,7 @@ expect "it knows the texts" grep -q '^text: [a-z]* [a-z]*$' out
 says "vectors of one's own are searched" "vectors: c a d b none none"
 measured=$("$gabbro" eval -c -m ndcg_cut_10 beir/qrels/test.tsv "$run" 2>/dev/null | awk '{ print $3 }')
 expect "a measure is that of gabbro eval" [ "$(sed -n 's/^measure: \(.*\), mean right/\1/p' out | awk '{ printf "%.4f", $1 }')" = "$measured" ]
+says "ids stay when a run grows" "kept: query passage"
 expect "a run is written" [ "$(awk '{ print $1, $3, $4 }' two.trec)" = "$(awk '$4 <= 2 { print $1, $3, $4 }' "$run")" ]
 if grep -q '^commas: no such locale' out; then
     skipped "decimal commas of the caller's: needs the locale de_DE.UTF-8"
