@@ -129,7 +129,8 @@ static bool copy(gabbro_index *x, const float *vectors, const char *const *ids, 
     memcpy(x->values, vectors, floats * sizeof *vectors);
     x->vectors.values = x->values;
     for (uint32_t i = 0; i < rows; i++)
-        if (!(x->ids[i] = ids ? gb_strdup(ids[i], status) : gb_format(status, "%u", i)))
+        if ((ids && !ids[i] && !gb_fail(status, GB_USAGE, NULL, NULL, "id %u is NULL", i)) ||
+            !(x->ids[i] = ids ? gb_strdup(ids[i], status) : gb_format(status, "%u", i)))
             return false;
     return true;
 }

@@ -55,6 +55,12 @@ gabbro_run *gabbro_run_create(gabbro_status *status)
     return r;
 }
 
+/* A name of a file or a measure is needed. */
+static bool is_named(const char *name, const char *what, gb_status *status)
+{
+    return name || gb_fail(status, GB_USAGE, NULL, NULL, "no %s is named", what);
+}
+
 static bool note_queries(gabbro_run *r, gb_status *status)
 {
     for (size_t i = 0; i < r->run.list_count; i++) {
@@ -70,7 +76,8 @@ gabbro_run *gabbro_run_read(const char *path, gabbro_status *status)
 {
     library_call call = library_begin();
     gabbro_run *r = create(&call.status);
-    if (library_end(r && gb_run_read(path, GB_RUN_AUTO, &r->names, &r->run, NULL, &call.status) &&
+    if (library_end(r && is_named(path, "run", &call.status) &&
+                        gb_run_read(path, GB_RUN_AUTO, &r->names, &r->run, NULL, &call.status) &&
                         note_queries(r, &call.status),
                     &call, status))
         return r;
@@ -137,10 +144,11 @@ bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_s
 {
     library_call call = library_begin();
     const gb_run_style style = {.tag = tag};
-    bool word = !tag || is_id(tag, false) ||
-                gb_fail(&call.status, GB_USAGE, NULL, NULL, "a tag is one word");
+    bool named = is_named(path, "file", &call.status) &&
+                 (!tag || is_id(tag, false) ||
+                  gb_fail(&call.status, GB_USAGE, NULL, NULL, "a tag is one word"));
     lock(r);
-    bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &call.status);
+    bool ok = named && gb_run_write(&r->run, &r->names, &style, path, &call.status);
     unlock(r);
     return library_end(ok, &call, status);
 }
@@ -201,7 +209,8 @@ static bool measure(gabbro_run *r, const char *path, const char *name,
         params.level = how->level;
     params.complete = how->complete;
     params.metrics = &metrics;
-    bool ok = gb_metrics_add(&metrics, name, status);
+    bool ok = is_named(path, "file of judgements", status) && is_named(name, "measure", status) &&
+              gb_metrics_add(&metrics, name, status);
     if (ok && metrics.count != 1)
         ok = gb_fail(status, GB_USAGE, name, "one, such as ndcg_cut_10",
                      "it stands for %zu measures", metrics.count);

@@ -154,6 +154,8 @@ static void use_vectors(void)
     printf("vectors:");
     print_hits(index, hits, 6);
     gabbro_index_close(index);
+    static const char *const some[] = {"a", NULL, "c", "d"};
+    refused(gabbro_index_of(vectors, 4, 2, some, NULL, &status), GABBRO_USAGE, "id 1 is NULL");
 }
 
 /* ---- runs ---- */
@@ -199,6 +201,10 @@ static void use_runs(const char *path, const char *qrels)
            fabs(sum / (double)queries - value) < 1e-12 ? "right" : "wrong");
     refused(gabbro_measure(run, qrels, "beauty", NULL, NULL, NULL, &value, &status), GABBRO_USAGE,
             "beauty");
+    refused(gabbro_measure(run, NULL, "map", NULL, NULL, NULL, &value, &status), GABBRO_USAGE,
+            "no file of judgements");
+    refused(gabbro_run_write(run, NULL, NULL, &status), GABBRO_USAGE, "no file is named");
+    refused(gabbro_run_read(NULL, &status), GABBRO_USAGE, "no run is named");
     for (size_t q = 0; q < queries; q++) {
         const char *query = gabbro_run_query(run, q, &length, &hits);
         char name[20], ids[2][20];

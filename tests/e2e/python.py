@@ -154,6 +154,7 @@ expect("it comes from another process as it is",
 for what, one in (("a run", ranked), ("an index", index)):
     refused(f"a copy of {what}, which would close it, too", TypeError, copy.copy, one)
     refused(f"{what} in another process", TypeError, pickle.dumps, one)
+refused("no path", gabbro.GabbroError, gabbro.Run.read, None)
 refused("a path with a NUL", ValueError, gabbro.Run.read, run + "\0x")
 refused("a text that is none", TypeError, encoder.encode, [1])
 refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
