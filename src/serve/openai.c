@@ -29,11 +29,17 @@ static void write_embeddings(serve_job *job, const serve_site *site)
         serve_fail(job, SERVE_FAILED, "out of memory");
 }
 
-/* The name of the command line, or the last part of it. */
+/* The name of the command line, or the last part of it; a "/" at its end says nothing. */
 static bool is_model(const char *name, const char *asked)
 {
-    const char *slash = strrchr(name, '/');
-    return !strcmp(name, asked) || (slash && !strcmp(slash + 1, asked));
+    size_t end = strlen(name), length = strlen(asked);
+    if (!strcmp(name, asked))
+        return true;
+    while (end > 1 && name[end - 1] == '/')
+        end--;
+    return length && length <= end && !memcmp(name + end - length, asked, length) &&
+           (length == end || name[end - length - 1] == '/') &&
+           (length == end || !memchr(asked, '/', length));
 }
 
 bool serve_openai_read(serve_job *job, const serve_site *site)

@@ -158,8 +158,9 @@ kill $server
 wait $server
 expect "a signal ends it well" [ $? = 0 ]
 expect "it said nothing" [ ! -s said ]
-serve "$model" --queue 1 --host 0.0.0.0
+serve "$model" --queue 1 --host 0.0.0.0 --name org/stones/
 expect "with a token it may listen to strangers" [ -z "$(cat said)" ]
+answers "a name with a slash at its end" 200 '"object":"list"' /v1/embeddings -d '{"model": "stones", "input": "x"}'
 answers "search without an index" 400 'there is no index' /search -d '{"query": "x"}'
 sed -i "s|http://[0-9.:]*|$url|" many
 curl -Z --parallel-max 60 -K many 2>/dev/null | sort -u | tr '\n' ' ' >codes
