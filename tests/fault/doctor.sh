@@ -77,6 +77,20 @@ unset GABBRO_SPOIL
 code=$?
 expect 'another driver is another matter' [ $code = 0 ]
 
+# What a kernel writes beside its first tensor counts, too: columns of top-k, AdamW's moments.
+if ! command -v glslc >/dev/null; then
+    skipped 'doctor: kernels with another fault need glslc'
+else
+    cp -r "$(dirname -- "$0")/../../shaders/common" "$WORK/" && mkdir "$WORK/kernels" && mv "$WORK/common" "$WORK/kernels"
+    for edit in 'adamw/store_v(at, v1)/store_v(at, v1 * 1.5)' 'top_k/columns_ld + at] = c;/columns_ld + at] = c ^ 1u;'; do
+        sed "s/${edit#*/}/" "$(dirname -- "$0")/../../shaders/${edit%%/*}.comp" >"$WORK/kernels/${edit%%/*}.comp"
+    done
+    "$gabbro" doctor --quick --shaders "$WORK/kernels" >"$WORK/out" 2>&1
+    code=$?
+    expect 'wrong columns and moments fail the check' [ $code = 1 ]
+    expect 'and are named' grep -q '^REFUSED .*: AdamW; AdamW of a scaled loss; top-k$' "$WORK/out"
+fi
+
 # Cooperative matrices, where there are some: wrong ones are left out, and the device stays in use.
 if [ "$matrices" = 0 ]; then
     skipped 'doctor: the device has no cooperative matrices'
