@@ -19,14 +19,27 @@ static const char *of_matrices(gb_precision precision)
     return precision == GB_BF16 ? of_bfloats : of_halves;
 }
 
-static const char *of_kernels(const gb_config *config)
-{
-    return config->limits ? "selftest-min" : "selftest";
-}
+static const char of_kernels[] = "selftest";
 
+/* Settings that choose among kernels have records of their own: what one set of kernels computes
+ * says nothing of the others, and a fault that is worked around by hand is still there. */
 static char *record_path(const gb_config *config, const gb_device_caps *caps, const char *kind)
 {
-    return asked(config, "off") ? NULL : gb_device_cache(config, caps, kind, "txt");
+    const char *quirks = config->quirks ? config->quirks : "", *profile = config->profile;
+    bool small = config->limits && strstr(config->limits, "min");
+    bool chosen = profile && (!strcmp(profile, "cpu") || !strcmp(profile, "scalar"));
+    char own[64], hex[GB_HASH_SIZE];
+    if (asked(config, "off"))
+        return NULL;
+    snprintf(own, sizeof own, "%s", kind);
+    if (small || chosen || *quirks) {
+        gb_text text = {0};
+        gb_text_printf(&text, "%d %s %s", small, chosen ? profile : "", quirks);
+        gb_hash_bytes(text.data ? text.data : "", text.length, hex);
+        gb_text_free(&text);
+        snprintf(own, sizeof own, "%s-%.8s", kind, hex);
+    }
+    return gb_device_cache(config, caps, own, "txt");
 }
 
 /* Hash of everything that the result depends on. */
@@ -79,7 +92,7 @@ static bool known(const gb_config *config, const gb_device_caps *caps, const cha
 
 bool gb_selftest_known(const gb_config *config, const gb_device_caps *caps)
 {
-    return known(config, caps, of_kernels(config)) &&
+    return known(config, caps, of_kernels) &&
            (caps->precision == GB_FP32 || known(config, caps, of_matrices(caps->precision)));
 }
 
@@ -99,14 +112,14 @@ static uint32_t wrong_of(const gb_config *config, const gb_device_caps *caps, co
 
 uint32_t ops_kernels_found(const gb_config *config, const gb_device_caps *caps)
 {
-    return wrong_of(config, caps, of_kernels(config), GB_QUIRK_VARIANTS) |
+    return wrong_of(config, caps, of_kernels, GB_QUIRK_VARIANTS) |
            wrong_of(config, caps, of_halves, GB_QUIRK_MATRICES) |
            wrong_of(config, caps, of_bfloats, GB_QUIRK_MATRICES);
 }
 
 bool ops_kernels_allow(const gb_config *config, const gb_device_caps *caps, gb_status *status)
 {
-    char *text = read_record(config, caps, of_kernels(config));
+    char *text = read_record(config, caps, of_kernels);
     const char *list = text ? line_of(text, "\nrefused ") : "none";
     bool ok = !strcmp(list, "none") ||
               gb_fail(status, GB_DEVICE, caps->name,
@@ -136,9 +149,8 @@ static bool store(const gb_config *config, const gb_device_caps *caps, const cha
 bool gb_selftest_store(const gb_config *config, const gb_device_caps *caps, uint32_t wrong,
                        const char *refused, gb_status *status)
 {
-    uint32_t before = wrong_of(config, caps, of_kernels(config), GB_QUIRK_VARIANTS);
-    return store(config, caps, of_kernels(config), (wrong & GB_QUIRK_VARIANTS) | before, refused,
-                 status);
+    uint32_t before = wrong_of(config, caps, of_kernels, GB_QUIRK_VARIANTS);
+    return store(config, caps, of_kernels, (wrong & GB_QUIRK_VARIANTS) | before, refused, status);
 }
 
 bool gb_selftest_store_matrices(const gb_config *config, const gb_device_caps *caps,

@@ -98,6 +98,31 @@ Test(selftest, matrices_are_known_where_they_are_asked_for)
     scratch_leave(&s);
 }
 
+/* GABBRO_QUIRKS avoids a variant that is wrong, so its test finds nothing wrong. */
+Test(selftest, other_kernels_are_not_known)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    gb_device_caps caps = cpu_device(8);
+    config.quirks = "no_shuffle_norm";
+    cr_assert(gb_selftest_store(&config, &caps, 0, NULL, &status), "%s", status.what);
+    cr_expect(gb_selftest_known(&config, &caps));
+    config.quirks = NULL;
+    cr_expect_not(gb_selftest_known(&config, &caps));
+    config.profile = "scalar";
+    cr_assert(gb_selftest_store(&config, &caps, 0, NULL, &status));
+    config.profile = NULL;
+    cr_expect_not(gb_selftest_known(&config, &caps));
+    cr_assert(gb_selftest_store(&config, &caps, GB_QUIRK_NO_TEXELS, NULL, &status));
+    config.limits = "memory=8G"; /* the kernels are the same */
+    cr_expect(gb_selftest_known(&config, &caps));
+    config.limits = "memory=8G,min";
+    cr_expect_not(gb_selftest_known(&config, &caps));
+    config.limits = NULL;
+    cr_expect_eq(quirks_of(&caps), GB_QUIRK_NO_TEXELS, "nothing was overwritten");
+    scratch_leave(&s);
+}
+
 Test(selftest, damaged_records_count_as_none)
 {
     scratch s = scratch_enter();
