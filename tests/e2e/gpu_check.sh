@@ -9,6 +9,19 @@ WORK=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-check-test.XXXXXX") || exit 1
 trap 'rm -rf "$WORK"' EXIT
 unset GABBRO GABBRO_TESTS
 
+# The device that is compared is the one that all is about, not the first of the list.
+cat >"$WORK/gabbro" <<'END'
+#!/bin/sh
+case $* in
+'doctor --type') echo discrete ;;
+*--names) [ "$3" = '' ] && printf 'a\nb\n' ;;
+*) echo "$1 ($3)" ;;
+esac
+END
+chmod +x "$WORK/gabbro"
+GABBRO=$WORK/gabbro "$here/../../bench/gpu-check" --no-tests --peers none --out "$WORK/other" >"$WORK/out" 2>&1
+expect 'a training is compared with that of the chosen device' grep -qx 'compare-devices ()' "$WORK/other/compare-devices.txt"
+
 "$here/../../bench/bundle" "$build" "$WORK/bundle.tar.gz" >"$WORK/out" 2>&1
 code=$?
 expect 'a bundle is made' [ $code = 0 ]
