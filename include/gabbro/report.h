@@ -351,13 +351,14 @@ typedef struct gb_seen_params {
     const char *folder;      /* of results.jsonl and table.json */
     const char *name;        /* of who made it, UTF-8; NULL: not said */
     int doctor;              /* exit code of gabbro doctor: 0 where all kernels are right */
-    const char *doctor_says; /* its last line */
-    const char *gpu_check; /* file of bench/gpu-check, which is taken in if it is there; or NULL */
+    const char *doctor_says; /* what it found wrong, and its last line */
+    const char *gpu_check;   /* file of bench/gpu-check, which is taken in if it is there and of the
+                              * table's device and driver; or NULL */
 } gb_seen_params;
-/* Writes one JSON file with device, driver, kernels, build and machine, speed, all values by seed,
- * how they compare with the recorded ones, verdicts, and gpu-check; and "sha256", that of the
- * file's other lines. It holds no names of users, hosts or folders but params->name. A site shows
- * the files of tables/seen. */
+/* Writes one JSON file with device, driver, identity (as keys of artifacts have it), kernels, build
+ * and machine, speed, all values by seed, how they compare with the recorded ones, verdicts, and
+ * gpu-check; and "sha256", that of the file's other lines. It holds no names of users, hosts or
+ * folders but params->name. A site shows the files of tables/seen. */
 bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *status);
 /* Appends a line for each such file *.json of a folder, with the columns of the site's page, below
  * a line that names them; nothing where there is none. GB_DATA, naming the file, for one that is

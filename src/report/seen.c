@@ -67,6 +67,7 @@ json_t *report_seen_read(const char *folder, gb_status *status)
 typedef struct gathered {
     const char *folder; /* of the table */
     json_t *facts;      /* of an artifact that was made on the device, or NULL */
+    json_t *identity;   /* of that device in keys: its driver's version, quirks, limits, tiles */
     double gflops;      /* fastest training, in 1e9 operations a second; 0: none */
     double seconds;     /* that its artifacts took, as its results say; 0: they do not */
     json_t *recipe; /* sum of its commands, which says whether settings are the scale's; or NULL */
@@ -90,8 +91,10 @@ static bool gather_line(void *ctx, const gb_lines *lines, const json_t *line, gb
         double speed =
             json_number_value(json_object_get(json_object_get(run, "times"), "gflops_per_s"));
         g->gflops = speed > g->gflops ? speed : g->gflops;
-        if (!g->facts && *gb_json_text(facts, "device"))
+        if (!g->facts && *gb_json_text(facts, "device")) {
             g->facts = json_incref(facts);
+            g->identity = json_incref(json_object_get(run, "device"));
+        }
         json_decref(run);
     }
     return true;
@@ -162,6 +165,7 @@ static json_t *seen_json(const gb_seen_params *params, const gathered *g, const 
     for (size_t i = 0; i < sizeof of_facts / sizeof *of_facts; i++)
         add(all, of_facts[i], json_object_get(g->facts, of_facts[i]));
     json_object_del(json_object_get(all, "machine"), "release"); /* which may tell whose it is */
+    add(all, "identity", g->identity);
     add(all, "kernels", json_object_get(json_object_get(table, "device"), "kernels"));
     add(all, "recipe", g->recipe);
     add(all, "gpu_check", check);
@@ -170,15 +174,32 @@ static json_t *seen_json(const gb_seen_params *params, const gathered *g, const 
     return all;
 }
 
+/* A check of another device or driver says nothing of this one. NULL with GB_OK: there is none. */
+static json_t *read_check(const char *path, const json_t *facts, gb_status *status)
+{
+    json_t *check = path && gb_file_exists(path) ? gb_json_load(path, 0, status) : NULL;
+    const char *of = gb_json_text(json_object_get(check, "kernels"), "device");
+    char ours[800] = "no device";
+    if (facts)
+        snprintf(ours, sizeof ours, "%s, %s", gb_json_text(facts, "device"),
+                 gb_json_text(facts, "driver"));
+    json_object_del(check, "machine"); /* its release may tell whose it is */
+    if (!check || !strcmp(of, ours))
+        return check;
+    gb_log(GB_LOG_WARN, "%s is left out: it is of %s, and the table of %s", path,
+           *of ? of : "no device", ours);
+    json_decref(check);
+    return NULL;
+}
+
 bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *status)
 {
     gathered g = {.folder = params->folder};
     char *results = gb_path_join(status, params->folder, "results.jsonl");
     json_t *table = results ? gb_json_load_in(params->folder, "table.json", 0, status) : NULL;
-    bool checked = params->gpu_check && gb_file_exists(params->gpu_check);
-    json_t *check = table && checked ? gb_json_load(params->gpu_check, 0, status) : NULL;
-    bool ok = table && (!checked || check) &&
-              gb_jsonl_each(gb_lines_open(results, status), gather_line, &g, status);
+    bool ok = table && gb_jsonl_each(gb_lines_open(results, status), gather_line, &g, status);
+    json_t *check = ok ? read_check(params->gpu_check, g.facts, status) : NULL;
+    ok = ok && status->code == GB_OK;
     json_t *all = ok ? seen_json(params, &g, table, check) : NULL;
     char hex[GB_HASH_SIZE];
     ok = ok && sum_of(all, hex, status);
@@ -189,6 +210,7 @@ bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *st
     json_decref(check);
     json_decref(table);
     json_decref(g.facts);
+    json_decref(g.identity);
     json_decref(g.recipe);
     free(results);
     return ok;

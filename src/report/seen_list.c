@@ -24,7 +24,8 @@ static void words(const json_t *seen, const char *key, gb_text *cell)
 
 static bool is_right(const json_t *seen)
 {
-    return json_integer_value(json_object_get(json_object_get(seen, "doctor"), "status")) == 0;
+    const json_t *code = json_object_get(json_object_get(seen, "doctor"), "status");
+    return json_is_integer(code) && json_integer_value(code) == 0;
 }
 
 static void kernels(const json_t *seen, const char *key, gb_text *cell)

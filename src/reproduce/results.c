@@ -260,6 +260,21 @@ static bool report(const repro_session *session, const repro_table *table, const
     return command(session, words, status);
 }
 
+/* What gabbro doctor found wrong, and its last line, in one. */
+static bool doctor_said(const char *printed, gb_text *says)
+{
+    static const char *const wrong[] = {"WRONG ", "REFUSED ", "Did not run "};
+    for (const char *line = printed, *end; *line; line = end + (*end == '\n')) {
+        bool told = false;
+        end = line + strcspn(line, "\n");
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+            told = told || !strncmp(line, wrong[i], strlen(wrong[i]));
+        if (told || !*end)
+            gb_text_printf(says, "%s%.*s", says->length ? "; " : "", (int)(end - line), line);
+    }
+    return !says->failed;
+}
+
 /* The file that others may send: the table, and whether all kernels are right. */
 static bool submit(const repro_session *session, const char *out, gb_status *status)
 {
@@ -269,20 +284,21 @@ static bool submit(const repro_session *session, const char *out, gb_status *sta
                                   .words = words,
                                   .environment = session->environment,
                                   .catch_output = true};
-    gb_text printed = {0};
+    gb_text printed = {0}, says = {0};
     int code = 0;
-    bool ok = repro_process_run(&doctor, &printed, &code, status);
-    const char *last = printed.data ? strrchr(printed.data, '\n') : NULL;
+    bool ok = repro_process_run(&doctor, &printed, &code, status) &&
+              (doctor_said(printed.data ? printed.data : "", &says) ||
+               gb_fail_memory(status, "reading what gabbro doctor says"));
     const gb_seen_params params = {.folder = out,
                                    .name = session->params->submit_name,
                                    .doctor = code,
-                                   .doctor_says =
-                                       last ? last + 1 : gb_text_words(&printed, &printed),
+                                   .doctor_says = says.data ? says.data : "",
                                    .gpu_check = "gpu-check-results/gpu-check.json"};
     ok = ok && gb_seen_write(&params, path, status);
     if (ok)
         printf("%s\n", path);
     gb_text_free(&printed);
+    gb_text_free(&says);
     return ok;
 }
 

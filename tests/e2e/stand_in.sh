@@ -15,7 +15,11 @@ if [ "${SLEEP_AT:-none}" = "$1" ]; then
     sleep 20
 fi
 case $1 in
-doctor) echo "${DEVICE_TYPE:-discrete}" ;;
+doctor)
+    [ "$*" = doctor ] || exec echo "${DEVICE_TYPE:-discrete}"
+    printf 'Devices\nWRONG        a: b\nREFUSED      c\nSomething is wrong: see above.\n'
+    exit "${DOCTOR_STATUS:-0}"
+    ;;
 "${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
 report) echo "report $*" ;;
 compare-devices)
