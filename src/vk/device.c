@@ -80,10 +80,10 @@ static void log_choice(const gb_device *device, bool quiet)
     gb_log_level level = quiet ? GB_LOG_DEBUG : GB_LOG_INFO;
     bool rounds = caps->precision != GB_FP32;
     const char *profile = gb_kernel_profile_name(caps->profile);
-    gb_log(level, "device: %s (%s), %s, %s kernels%s%s%s", caps->name,
+    gb_log(level, "device: %s (%s), %s, %s kernels%s%s%s%s", caps->name,
            gb_device_type_name(caps->type), caps->driver, profile, rounds ? ", products in " : "",
-           rounds ? gb_precision_name(caps->precision) : "",
-           config->limits ? ", smallest limits" : "");
+           rounds ? gb_precision_name(caps->precision) : "", config->limits ? ", limits " : "",
+           config->limits ? config->limits : "");
     const char *wish = config->profile;
     if (wish && strncmp(wish, profile, strlen(profile)) != 0) /* matrix-bf16 is matrix */
         gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
