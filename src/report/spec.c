@@ -142,8 +142,27 @@ static bool each_column(loader *load)
     return ok;
 }
 
+/* Whether a field has one of the words; else the line is refused. */
+static bool one_of(loader *load, const char *what, const char *word, const char *const *words)
+{
+    gb_text list = {0};
+    size_t i;
+    for (i = 0; words[i] && strcmp(word, words[i]) != 0; i++)
+        gb_text_printf(&list, "%s\"%s\"", i ? ", " : "", words[i]);
+    bool known = words[i] != NULL;
+    if (!known)
+        gb_lines_fail(load->file.lines, load->status, "see tables/README.md",
+                      "%s is \"%s\", and not one of %s", what, word, gb_text_words(&list, &list));
+    gb_text_free(&list);
+    return known;
+}
+
 static bool set_unit(loader *load, gb_spec_column *column, const char *unit, int decimals)
 {
+    static const char *const units[] = {"percent", "percent points",     "fraction", "nats",
+                                        "seconds", "samples per second", NULL};
+    if (!one_of(load, "the unit", unit, units))
+        return false;
     column->scale = strncmp(unit, "percent", 7) == 0 ? 100 : 1; /* "percent points" */
     int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals;   /* here batches take microseconds */
     if (wanted > column->decimals)
@@ -176,6 +195,9 @@ static bool each_cell(loader *load)
     const char *point = strchr(f[3], '.');
     cell->decimals = point ? (int)strlen(point + 1) : 0;
     cell->present = true;
+    static const char *const status[] = {"ok", "corrected", "doubtful", NULL};
+    if (!one_of(load, "the status", f[7], status))
+        return false;
     if (!spec->source[0] && !(spec->source = field(load, 6)))
         return false;
     return set_unit(load, &spec->columns[column], f[4], cell->decimals) &&
@@ -234,8 +256,20 @@ static bool each_claim(loader *load)
         return false;
     spec->claims = claims;
     gb_claim *claim = &claims[spec->claim_count];
-    claim->printed_delta = f[6][0] ? strtod(f[6], NULL) : NAN;
-    claim->holds = strcmp(f[7], "no") != 0; /* "text": there is no cell to ask */
+    char *end = NULL;
+    claim->printed_delta = f[6][0] ? strtod(f[6], &end) : NAN;
+    if (end && (end == f[6] || *end || !isfinite(claim->printed_delta)))
+        return gb_lines_fail(load->file.lines, load->status, "write it with a decimal point",
+                             "the printed difference \"%s\" is no number", f[6]);
+    static const char *const held[] = {"yes", "no", "text",
+                                       NULL}; /* text: there is no cell to ask */
+    if (!one_of(load, "\"holds\"", f[7], held))
+        return false;
+    claim->holds = strcmp(f[7], "no") != 0;
+    for (size_t i = 0; i < spec->claim_count; i++)
+        if (!strcmp(spec->claims[i].id, f[0]))
+            return gb_lines_fail(load->file.lines, load->status, "give each claim its own",
+                                 "the id \"%s\" was given before", f[0]);
     if (!gb_claim_rule_parse(f[2], &claim->rule))
         return gb_lines_fail(load->file.lines, load->status, "see tables/README.md",
                              "unknown kind of claim \"%s\"", f[2]);

@@ -93,6 +93,22 @@ for seed in seeds() do
 end
 END
 cd .. || exit 1
+
+# ---- mistakes in what is published ----
+mistaken() # FILE SED MESSAGE
+{
+    cp "$1" right && sed "$2" right >"$1"
+    reproduce table1 --dry-run --paper cocondenser >said 2>&1
+    expect "it is told: $3" [ "$? $(grep -c -F "$3" said)" = '3 1' ] || cat said
+    cp right "$1"
+}
+mistaken cocondenser/tables/claims.tsv '2s/1\.6/1,6/' 'claims.tsv:2: the printed difference "1,6" is no number'
+mistaken cocondenser/tables/claims.tsv '2s/\tyes\t/\tyse\t/' 'claims.tsv:2: "holds" is "yse", and not one of "yes", "no", "text"'
+mistaken cocondenser/tables/claims.tsv '3s/co-02/co-01/' 'claims.tsv:3: the id "co-01" was given before'
+published=cocondenser/tables/published/cocondenser-table1.tsv
+mistaken $published '2s/percent/procent/' 'cocondenser-table1.tsv:2: the unit is "procent"'
+mistaken $published '2s/\tok\t/\tokay\t/' 'cocondenser-table1.tsv:2: the status is "okay"'
+
 whole=${2:-no}
 if [ "$whole" = whole ]; then
     set -- vocabulary_tokens=600 passage_tokens=16 query_tokens=12 encoder_layers=2 encoder_hidden=16 \
