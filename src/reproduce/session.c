@@ -495,65 +495,6 @@ bool repro_session_command(const repro_session *session, const char *const *word
     return repro_process_run(&command, NULL, code, status);
 }
 
-bool repro_session_on_cpu(const repro_session *session)
-{
-    static const char *const words[] = {"doctor", "--type", NULL};
-    repro_command command = {.program = session->program,
-                             .words = words,
-                             .environment = session->environment,
-                             .catch_errors = true};
-    gb_text type = {0};
-    int code;
-    bool cpu =
-        repro_process_run(&command, &type, &code, NULL) && type.data && !strcmp(type.data, "cpu");
-    gb_text_free(&type);
-    return cpu;
-}
-
-/* A device that was named is there, before the first command that needs it has its turn. */
-static bool check_device(const repro_session *session, gb_status *status)
-{
-    static const char *const words[] = {"doctor", "--type", NULL};
-    repro_command command = {.program = session->program,
-                             .words = words,
-                             .environment = session->environment,
-                             .catch_output = true};
-    gb_text type = {0};
-    int code = 0;
-    bool ok = !session->params->device || repro_process_run(&command, &type, &code, status);
-    gb_text_free(&type);
-    return ok &&
-           (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", "")); /* it said why */
-}
-
-bool repro_session_choose_jobs(repro_session *session, gb_status *status)
-{
-    enum { MAX_AUTOMATIC = 8 }; /* at a gigabyte each */
-    const gb_reproduce_params *params = session->params;
-    uint32_t cores = gb_os_processors();
-    if (!check_device(session, status))
-        return false;
-    bool ranked = params->ranks || params->devices || params->simulate_ranks;
-    session->jobs = params->jobs;
-    if (params->profile || (!params->jobs && ranked))
-        session->jobs = 1; /* its times are wanted, or ranks fill the machine */
-    else if (!params->jobs)
-        session->jobs = !repro_session_on_cpu(session) ? 1
-                        : cores < MAX_AUTOMATIC        ? cores
-                                                       : MAX_AUTOMATIC;
-    if (session->jobs > REPRO_MAX_JOBS)
-        session->jobs = REPRO_MAX_JOBS;
-    if (session->jobs == 1)
-        return true;
-    /* Threads of Mesa's CPU driver; results do not depend on them. */
-    if (params->config->lavapipe_threads)
-        return true;
-    session->threads = repro_session_keep(session, status, "LP_NUM_THREADS=%u",
-                                          (cores + session->jobs - 1) / session->jobs);
-    session->threads_alone = repro_session_keep(session, status, "LP_NUM_THREADS=%u", cores);
-    return session->threads && session->threads_alone;
-}
-
 /* ---- recipes ---- */
 
 bool repro_session_recipe(const repro_session *session, const char *name, repro_graph *graph,
