@@ -26,7 +26,9 @@ char *report_table_path(const char *tables_dir, const char *folder, const char *
                         const char *end, gb_status *status);
 size_t report_spec_row(const gb_table_spec *spec, const char *key); /* by result key; SIZE_MAX */
 size_t report_spec_column(const gb_table_spec *spec,
-                          const char *name);              /* by published name; SIZE_MAX */
+                          const char *name); /* by published name; SIZE_MAX */
+/* Whether a list, with any of these characters between its words, has one. */
+bool report_listed(const char *list, const char *separators, const char *word);
 bool report_word_in(const char *words, const char *word); /* of a space-separated list */
 
 /* ---- results ---- */

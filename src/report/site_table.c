@@ -116,10 +116,7 @@ static void head(const site_table *table, gb_text *out)
 /* Whether the paper marks a value so; marks have commas between them. */
 static bool has_dagger(const json_t *one)
 {
-    bool found = false;
-    for (const char *at = gb_json_text(one, "marks"); *at; at += strcspn(at, ","), at += *at == ',')
-        found = found || (strcspn(at, ",") == 6 && !strncmp(at, "dagger", 6));
-    return found;
+    return report_listed(gb_json_text(one, "marks"), ",", "dagger");
 }
 
 static void published_cell(const json_t *one, int digits, gb_text *out)

@@ -20,17 +20,22 @@ char *report_table_path(const char *tables_dir, const char *folder, const char *
     return path;
 }
 
-bool report_word_in(const char *words, const char *word)
+bool report_listed(const char *list, const char *separators, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = words; *at;) {
-        at += strspn(at, " ");
-        size_t here = strcspn(at, " ");
+    for (const char *at = list; *at;) {
+        at += strspn(at, separators);
+        size_t here = strcspn(at, separators);
         if (here == length && strncmp(at, word, length) == 0)
             return true;
         at += here;
     }
     return false;
+}
+
+bool report_word_in(const char *words, const char *word)
+{
+    return report_listed(words, " ", word);
 }
 
 size_t report_spec_row(const gb_table_spec *spec, const char *key)
