@@ -193,22 +193,24 @@ static gb_sentence_settings vectors_of_init(const gb_pretraining *p)
 static gb_sentence_settings vectors_of(const gb_pretraining *p)
 {
     const gb_objective *objective = p->objective;
+    bool trained = objective && !objective->no_vector;
     gb_sentence_settings before = vectors_of_init(p);
     gb_sentence_settings how = {.pooling = GB_POOLING_CLS, .max_length = p->config.max_positions};
-    if (before.pooling != GB_POOLING_UNSTATED && (!objective || objective->no_vector)) {
+    if (trained && objective->pooling)
+        how.pooling = objective->pooling(p->params.own);
+    if (before.pooling == GB_POOLING_UNSTATED)
+        return how;
+    if (!trained) {
         before.query_prompt = train_prompt(p->tokens.query_prompt);
         before.passage_prompt = train_prompt(p->tokens.passage_prompt);
         return before;
     }
-    if (objective && objective->pooling)
-        how.pooling = objective->pooling(p->params.own);
-    if (before.pooling != GB_POOLING_UNSTATED &&
-        (before.pooling != how.pooling || before.normalize))
+    if (before.pooling != how.pooling || before.normalize)
         gb_log(
             GB_LOG_WARN,
             "%s makes vectors in another way than %s trains them: those of the new model are the "
             "%s, not scaled",
-            gb_folder_path(p->init.folder), objective ? objective->name : "none",
+            gb_folder_path(p->init.folder), objective->name,
             how.pooling == GB_POOLING_MEAN ? "means over the tokens" : "states of [CLS]");
     return how;
 }
