@@ -381,9 +381,16 @@ void gb_date_now(char date[GB_DATE]);
 double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
 bool gb_interrupted(void);
+/* Whether work goes on: GB_INTERRUPTED where a signal asks to stop. where may be NULL. */
+bool gb_not_interrupted(const char *where, gb_status *status);
 /* In the calling thread gb_interrupted() is what over(self) says, whatever signals came: for work
  * that is still done after one. NULL: the signals again. */
 void gb_stop_when(bool (*over)(void *self), void *self);
+
+/* Does work(part) for `count` parts of `size` bytes each, the first of them here and every other in
+ * a thread of its own; one whose thread does not start is done here, too. Returns when all are
+ * done. */
+void gb_run_parts(void *(*work)(void *part), void *parts, size_t size, uint32_t count);
 
 /* Forms of what a process says on stderr. */
 typedef enum gb_say_form {

@@ -74,6 +74,12 @@ bool gb_interrupted(void)
     return stop_when ? stop_when(stop_when_self) : atomic_load(&stop_asked);
 }
 
+bool gb_not_interrupted(const char *where, gb_status *status)
+{
+    return !gb_interrupted() ||
+           gb_fail(status, GB_INTERRUPTED, where, "run it again", "stopped by a signal");
+}
+
 void gb_stop_when(bool (*over)(void *self), void *self)
 {
     stop_when = over;

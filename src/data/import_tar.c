@@ -58,9 +58,7 @@ static la_ssize_t more(struct archive *archive, void *data, const void **bytes)
     (void)archive;
     untar *u = data;
     int64_t got = -1;
-    if (gb_interrupted())
-        gb_fail(u->status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
-    else
+    if (gb_not_interrupted(NULL, u->status))
         got = gb_unpack_read(u->bytes, u->buffer, COPY_BYTES, u->status);
     u->ended = got == 0;
     u->unread = got < 0;

@@ -4,7 +4,6 @@
 #include <gabbro/json.h>
 #include <gabbro/os.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +54,6 @@ typedef struct slice {
     token_counts counts; /* over all blocks */
     gb_status status;    /* of this worker */
     bool ok;             /* the slice is complete */
-    pthread_t thread;    /* when running */
 } slice;
 
 static bool add_ids(slice *s, const char *text, size_t length)
@@ -208,20 +206,12 @@ static bool write_slice(const slice *s, gb_row_writer *writer, gb_status *status
 static bool run_block(slice *slices, unsigned threads, uint32_t first, uint32_t end,
                       gb_row_writer *writer, gb_status *status)
 {
-    bool started[MAX_THREADS] = {false};
     uint32_t rows = end - first;
     for (unsigned t = 0; t < threads; t++) {
         slices[t].first = first + (uint32_t)((uint64_t)rows * t / threads);
         slices[t].end = first + (uint32_t)((uint64_t)rows * (t + 1) / threads);
-        if (t > 0)
-            started[t] = pthread_create(&slices[t].thread, NULL, run_slice, &slices[t]) == 0;
     }
-    for (unsigned t = 0; t < threads; t++) { /* a thread that did not start is done here */
-        if (started[t])
-            pthread_join(slices[t].thread, NULL);
-        else
-            run_slice(&slices[t]);
-    }
+    gb_run_parts(run_slice, slices, sizeof *slices, threads);
     for (unsigned t = 0; t < threads; t++)
         if (!write_slice(&slices[t], writer, status))
             return false;

@@ -3,7 +3,6 @@
 #include <gabbro/os.h>
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,8 +106,6 @@ typedef struct worker {
     pool *pool;        /* whose */
     gb_device *device; /* one of its own */
     bool back;         /* takes trials from the back */
-    pthread_t thread;  /* unless it is the caller's */
-    bool started;      /* thread runs */
 } worker;
 
 static bool pool_open(pool *c, gb_device *device, gb_status *status)
@@ -177,12 +174,7 @@ static void make_trials(pool *c, gb_selftest_report *report)
     for (uint32_t i = 0; i < c->count; i++)
         workers[i] = (worker){.pool = c, .device = c->devices[i], .back = i % 2};
     gb_progress_begin(&c->progress, "self-test", "programs", count, 0);
-    for (uint32_t i = 1; i < c->count; i++)
-        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
-    work(&workers[0]);
-    for (uint32_t i = 1; i < c->count; i++)
-        if (workers[i].started)
-            pthread_join(workers[i].thread, NULL);
+    gb_run_parts(work, workers, sizeof *workers, c->count);
     gb_progress_clear(&c->progress);
     for (size_t t = 0; t < count; t++)
         report->worst[c->trials[t].i][c->trials[t].column] = take_trial(&c->trials[t], report);

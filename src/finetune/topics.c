@@ -6,7 +6,6 @@
 #include <gabbro/os.h>
 
 #include <float.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +46,6 @@ typedef struct share {
     bool moved;            /* a label changed */
     gb_progress *progress; /* of the first share alone: it speaks for all */
     uint64_t done, times;  /* vectors of earlier rounds; shares */
-    bool started;          /* has a thread */
-    pthread_t thread;      /* its thread */
 } share;
 
 static void *label_share(void *argument)
@@ -66,8 +63,7 @@ static void *label_share(void *argument)
     return NULL;
 }
 
-/* A round: all labels, by as many threads as there are processors. The first has none of its own.
- * Returns whether one changed. */
+/* A round: all labels, by as many threads as there are processors. Returns whether one changed. */
 static bool label_all(const share *all, uint32_t rows, gb_progress *progress, uint64_t done)
 {
     share shares[MAX_THREADS];
@@ -79,20 +75,13 @@ static bool label_all(const share *all, uint32_t rows, gb_progress *progress, ui
         shares[t] = *all;
         shares[t].first = (uint32_t)((uint64_t)rows * t / threads);
         shares[t].end = (uint32_t)((uint64_t)rows * (t + 1) / threads);
-        if (t)
-            shares[t].started =
-                pthread_create(&shares[t].thread, NULL, label_share, &shares[t]) == 0;
     }
     shares[0].progress = progress;
     shares[0].done = done;
     shares[0].times = threads;
-    for (uint32_t t = 0; t < threads; t++) { /* one whose thread did not start is done here */
-        if (shares[t].started)
-            pthread_join(shares[t].thread, NULL);
-        else
-            label_share(&shares[t]);
+    gb_run_parts(label_share, shares, sizeof *shares, threads);
+    for (uint32_t t = 0; t < threads; t++)
         moved |= shares[t].moved;
-    }
     return moved;
 }
 
@@ -142,8 +131,7 @@ bool gb_cluster_vectors(const gb_vectors *vectors, uint32_t clusters, uint64_t s
     progress.total = done;
     if (sizes)
         gb_progress_end(&progress, done, NULL);
-    bool ok = sizes && (!gb_interrupted() || gb_fail(status, GB_INTERRUPTED, "--clusters",
-                                                     "run it again", "stopped by a signal"));
+    bool ok = sizes && gb_not_interrupted("--clusters", status);
     free(centres);
     free(sizes);
     return ok;

@@ -35,9 +35,8 @@ static bool index_joined(indexing *x, gb_status *status)
 {
     if (x->joined.failed)
         return gb_fail_memory(status, "reading passages");
-    if (gb_interrupted())
-        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
-    if (!gb_bm25_add(x->out->index, x->joined.length ? x->joined.data : "", x->joined.length,
+    if (!gb_not_interrupted(NULL, status) ||
+        !gb_bm25_add(x->out->index, x->joined.length ? x->joined.data : "", x->joined.length,
                      status))
         return false;
     gb_progress_update(&x->progress, gb_bm25_count(x->out->index), NULL);

@@ -3,7 +3,6 @@
 #include <gabbro/os.h>
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -132,8 +131,6 @@ typedef struct worker {
     gb_status status; /* own */
     bool ok;          /* finished without failure */
     bool first;       /* it shows how far all are */
-    bool started;     /* has a thread */
-    pthread_t thread; /* its thread */
 } worker;
 
 static void *work(void *argument)
@@ -147,8 +144,7 @@ static void *work(void *argument)
         if (i >= b->count)
             break;
         const char *text = b->of->text(b->of->ctx, b->queries[i], &length);
-        own->ok = !gb_interrupted() || gb_fail(&own->status, GB_INTERRUPTED, NULL, "run it again",
-                                               "stopped by a signal");
+        own->ok = gb_not_interrupted(NULL, &own->status);
         b->found[i] = b->k;
         own->ok = own->ok && gb_bm25_search(searcher, text, length, b->hits + i * b->k,
                                             &b->found[i], &own->status);
@@ -161,7 +157,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Run the workers; the first has no thread of its own. */
+/* Run the workers. */
 static bool run_workers(batch *b, uint32_t threads, gb_status *status)
 {
     worker *workers = gb_alloc(threads, sizeof *workers, status);
@@ -170,19 +166,12 @@ static bool run_workers(batch *b, uint32_t threads, gb_status *status)
     for (uint32_t i = 0; i < threads; i++)
         workers[i].work = b;
     workers[0].first = true;
-    for (uint32_t i = 1; i < threads; i++) /* with fewer threads than wanted the rest do the work */
-        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
-    work(&workers[0]);
-    bool ok = workers[0].ok;
-    const worker *culprit = ok ? NULL : &workers[0];
-    for (uint32_t i = 1; i < threads; i++) {
-        if (!workers[i].started)
-            continue;
-        pthread_join(workers[i].thread, NULL);
-        if (!workers[i].ok && !culprit)
+    gb_run_parts(work, workers, sizeof *workers, threads);
+    const worker *culprit = NULL;
+    for (uint32_t i = 0; i < threads && !culprit; i++)
+        if (!workers[i].ok)
             culprit = &workers[i];
-        ok = ok && workers[i].ok;
-    }
+    bool ok = !culprit;
     if (culprit && status)
         *status = culprit->status;
     free(workers);

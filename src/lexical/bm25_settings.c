@@ -156,9 +156,8 @@ static bool add_passages(gb_bm25 *index, const gb_collection *collection,
         gb_collection_passage(collection, p, &text);
         gb_bm25_settings_expand(settings, collection, p, &text);
         ok = text.failed ? gb_fail_memory(status, "indexing")
-             : gb_interrupted()
-                 ? gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal")
-                 : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+                         : gb_not_interrupted(NULL, status) &&
+                               gb_bm25_add(index, text.data ? text.data : "", text.length, status);
         if (shown)
             gb_progress_update(&progress, p, NULL);
     }

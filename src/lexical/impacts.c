@@ -77,8 +77,7 @@ static bool search_part(gb_impacts *s, gb_status *status)
     if (ok)
         gb_row_index_sort(p->terms, (uint32_t)p->count, s->term_count, s->starts, s->order);
     for (uint32_t query = 0; ok && query < s->queries.end; query++) {
-        ok = !gb_interrupted() ||
-             gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+        ok = gb_not_interrupted(NULL, status);
         if (ok)
             search_query(s, query, &scores);
     }

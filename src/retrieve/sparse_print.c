@@ -80,9 +80,8 @@ static bool print_file(const printing *p, const char *path, uint32_t first, uint
     if (!ok)
         return false;
     for (uint32_t i = 0; ok && i < count; i++) {
-        ok = !gb_interrupted() ||
-             gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
-        ok = ok && retrieve_sparse_reader_next(&reader, &terms, status) &&
+        ok = gb_not_interrupted(NULL, status) &&
+             retrieve_sparse_reader_next(&reader, &terms, status) &&
              print_text(p, first + i, reader.terms, terms, status);
     }
     retrieve_sparse_reader_close(&reader);

@@ -195,8 +195,8 @@ gb_row_writer *gb_row_writer_open_in(const char *folder, const char *name, uint3
 
 bool gb_row_writer_add(gb_row_writer *writer, const void *row, size_t length, gb_status *status)
 {
-    if (gb_interrupted()) /* long work on collections passes here */
-        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+    if (!gb_not_interrupted(NULL, status)) /* long work on collections passes here */
+        return false;
     if (!gb_grow(&writer->offsets, &writer->capacity, writer->count + 2, sizeof *writer->offsets,
                  status))
         return false;

@@ -124,9 +124,7 @@ static bool flush(weighing *w, gb_status *status)
     uint64_t ticket;
     if (!batch->count)
         return true;
-    if (gb_interrupted())
-        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
-    if (!gb_executable_submit(w->exec, 0, &ticket, status))
+    if (!gb_not_interrupted(NULL, status) || !gb_executable_submit(w->exec, 0, &ticket, status))
         return false;
     uint32_t ld = gb_tape_tensor(gb_executable_tape(w->exec), w->weights)->ld;
     const float *weights = gb_executable_output(w->exec, ticket, w->weights, status);
