@@ -332,6 +332,9 @@ bool gb_text_write(const gb_text *text, const char *path, gb_status *status);
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
+/* Makes an empty folder beside path that no other process has, for gb_replace_folder; what path
+ * lies in must be there. The caller frees the name. NULL and status on failure. */
+char *gb_draft_folder(const char *path, gb_status *status);
 /* Moves the folder `draft` to path, on the same file system. If there is a folder at path, it is
  * removed only after the new one has taken its place; where two names cannot be exchanged
  * atomically, there is a moment without either. On failure path is as before; the draft is removed

@@ -1,6 +1,7 @@
 """Files that stand there once they are whole."""
 import contextlib
 import os
+import secrets
 
 
 @contextlib.contextmanager
@@ -13,9 +14,10 @@ def whole(path, mode="w"):
             yield out
         return
     folder, name = os.path.split(path)
-    draft = os.path.join(folder, f".{name}.{os.getpid()}.draft")
+    # Two containers can have a process of the same number, so this does not tell drafts apart.
+    draft = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.draft")
     try:
-        with open(draft, mode, **kind) as out:
+        with open(draft, mode.replace("w", "x"), **kind) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

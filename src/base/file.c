@@ -153,17 +153,23 @@ static void out_free(gb_out *out)
     free(out);
 }
 
-/* A draft's name is unique in this process by the counter and on this machine by the pid; one left
- * by a killed process is passed over. */
-static int open_draft(gb_out *out, gb_status *status)
+/* A hidden name beside path, another one each time. Two containers, or two machines with one file
+ * system, can have a process of the same number: whoever makes a draft does so only if nothing
+ * stands there, and else asks for the next name. */
+static char *draft_name(const char *path, gb_status *status)
 {
     static atomic_uint counter;
-    const char *slash = strrchr(out->path, '/');
-    int folder = slash ? (int)(slash - out->path + 1) : 0;
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path + 1) : 0;
+    return gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder, (long)getpid(),
+                     atomic_fetch_add(&counter, 1));
+}
+
+static int open_draft(gb_out *out, gb_status *status)
+{
     for (int tries = 0; tries < 1000; tries++) {
         free(out->draft);
-        out->draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, out->path,
-                               out->path + folder, (long)getpid(), atomic_fetch_add(&counter, 1));
+        out->draft = draft_name(out->path, status);
         if (!out->draft)
             return -1;
         int fd = GB_TRY_CALL(gb_os_open(out->draft, O_WRONLY | O_CREAT | O_EXCL));
@@ -313,6 +319,22 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status)
 }
 
 /* ---- folders that appear at once ---- */
+
+char *gb_draft_folder(const char *path, gb_status *status)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        char *draft = draft_name(path, status);
+        if (!draft || GB_TRY_CALL(gb_os_make_folder(draft, false)) == 0)
+            return draft;
+        int error = errno;
+        free(draft);
+        errno = error;
+        if (error != EEXIST)
+            break;
+    }
+    fail_errno(status, path, "cannot write", errno);
+    return NULL;
+}
 
 static bool fail_kept(const char *draft, const char *path, int error, gb_status *status)
 {

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool folder_is_empty(const char *path)
 {
@@ -42,13 +41,15 @@ char *gb_draft_create(const char *target, const char *mark, gb_status *status)
     size_t length = strlen(target);
     while (length > 1 && target[length - 1] == '/')
         length--;
-    char *draft = gb_format(status, "%.*s.%ld.draft", (int)length, target, (long)getpid());
-    if (!draft)
-        return NULL;
-    if (!target_may_go(target, mark, status) || !gb_remove_tree(draft, status) ||
-        !gb_make_dirs(draft, status)) {
-        free(draft);
-        return NULL;
+    char *path = gb_format(status, "%.*s", (int)length, target);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    bool ok = path && target_may_go(target, mark, status);
+    if (ok && slash && slash > path) {
+        *slash = '\0';
+        ok = gb_make_dirs(path, status);
+        *slash = '/';
     }
+    char *draft = ok ? gb_draft_folder(path, status) : NULL;
+    free(path);
     return draft;
 }

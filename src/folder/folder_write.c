@@ -2,12 +2,10 @@
 #include "folder/internal.h"
 #include <gabbro/os.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- checks ---- */
 
@@ -266,12 +264,6 @@ static bool write_files(const char *dir, const gb_folder_params *params, gb_stat
     return ok;
 }
 
-static bool fail_place(const char *path, int error, gb_status *status)
-{
-    return gb_fail(status, GB_DATA, path, "check the path, its permissions and the free space",
-                   "cannot write the model folder: %s", strerror(error));
-}
-
 /* Only an older model folder may be replaced. */
 static bool check_place(const char *path, bool replace, gb_status *status)
 {
@@ -292,32 +284,11 @@ static bool check_place(const char *path, bool replace, gb_status *status)
                             "exists and is no model folder: it is not replaced");
 }
 
-/* A fresh hidden folder beside path. Caller frees. */
-static char *make_draft(const char *path, gb_status *status)
-{
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash + 1 - path) : 0;
-    for (unsigned tries = 0; tries < 1000; tries++) {
-        char *draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder,
-                                (long)getpid(), tries);
-        if (!draft || GB_TRY_CALL(gb_os_make_folder(draft, false)) == 0)
-            return draft;
-        int error = errno;
-        free(draft);
-        if (error != EEXIST) {
-            fail_place(path, error, status);
-            return NULL;
-        }
-    }
-    fail_place(path, EEXIST, status);
-    return NULL;
-}
-
 static bool write_folder(const char *path, const gb_folder_params *params, gb_status *status)
 {
     if (!check_place(path, params->replace, status) || !check_params(params, path, status))
         return false;
-    char *draft = make_draft(path, status);
+    char *draft = gb_draft_folder(path, status);
     bool ok = draft && write_files(draft, params, status);
     if (draft && !ok)
         gb_remove_tree(draft, NULL);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Measures that are printed, of each split that has them. */
 static const char *const shown[] = {"MRR@10", "nDCG@10", "R@100", "Hit@10"};
@@ -223,8 +222,8 @@ static bool copy_tree(const char *from, const char *to, gb_status *status)
 static bool copy_model(const char *artifact, const char *out, gb_status *status)
 {
     char *from = gb_path_join(status, artifact, "model"), *to = gb_path_join(status, out, "model");
-    char *draft = gb_format(status, "%s/.model.%ld.draft", out, (long)getpid());
-    bool ok = from && to && draft && gb_remove_tree(draft, status);
+    char *draft = from && to ? gb_draft_folder(to, status) : NULL;
+    bool ok = draft != NULL;
     if (ok && !copy_tree(from, draft, status)) {
         gb_remove_tree(draft, NULL);
         ok = false;

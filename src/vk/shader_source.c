@@ -126,10 +126,15 @@ static bool compile(const compiler *c, const char *path, const char *defines, co
 {
     const char *words[MOST_WORDS];
     char own[128];
-    char *draft = gb_format(status, "%s.%ld", kept, (long)getpid());
+    char *folder = gb_draft_folder(kept, status);
+    char *draft = folder ? gb_path_join(status, folder, "spv") : NULL;
     int n = c->count;
-    if (!draft)
+    if (!draft) {
+        if (folder)
+            gb_os_remove(folder);
+        free(folder);
         return false;
+    }
     memcpy(words, c->words, sizeof words);
     snprintf(own, sizeof own, "%s", defines);
     add_words(words, &n, own);
@@ -148,10 +153,10 @@ static bool compile(const compiler *c, const char *path, const char *defines, co
         fail_source(&said, path, status);
     else if (!ok)
         gb_fail(status, GB_DATA, kept, NULL, "cannot be written: %s", strerror(errno));
-    if (!ok)
-        gb_os_remove(draft);
+    gb_remove_tree(folder, NULL);
     gb_text_free(&said);
     free(draft);
+    free(folder);
     return ok;
 }
 

@@ -83,4 +83,16 @@ rm set/qrels/train-test.parquet
 expect "a row without an id is refused" grep -q 'a row without an id' said
 (cd all && find . -type f -exec sha256sum {} + | sort) >after
 expect "and the earlier files are whole, with nothing beside them" cmp before after
+
+# Another process may have our number: in another container, or on another machine.
+cat >ours.py <<'END'
+import os
+from gabbro._whole import whole
+theirs = f".text.{os.getpid()}.draft"
+open(theirs, "w").write("theirs")
+with whole("text") as out:
+    out.write("ours")
+print(open(theirs).read(), open("text").read())
+END
+expect "a draft of somebody else stays" [ "$("$python" ours.py)" = 'theirs ours' ]
 checks_end

@@ -1,6 +1,7 @@
 /* Data module: damaged sources and collections are refused with a message that names the place. */
 #include "small_collection.h"
 
+#include <glob.h>
 #include <signal.h>
 
 /* One file of a sound BEIR folder is replaced; where and what the message must hold. */
@@ -65,9 +66,8 @@ Test(collection_damage, damage_is_named_by_file_and_line)
         gb_import_params params = GB_IMPORT_DEFAULTS;
         params.path = "x";
         expect_refused(&params, damages[i].where, damages[i].what);
-        char *draft = gb_format(NULL, "out.%ld.draft", (long)getpid());
-        cr_expect_not(gb_dir_exists(draft), "the draft stayed");
-        free(draft);
+        glob_t found;
+        cr_expect_eq(glob(".out.*.draft", 0, NULL, &found), GLOB_NOMATCH, "the draft stayed");
         scratch_leave(&s);
     }
 }
@@ -183,11 +183,28 @@ Test(collection_damage, finished_work_is_kept_where_it_cannot_replace)
     /* no folder can be renamed by this name; a mount point is another one of the kind */
     cr_expect_not(gb_collection_import(&params, "out/.", &status));
     cr_expect_eq(status.code, GB_DATA);
-    char *draft = gb_format(NULL, "out/..%ld.draft", (long)getpid());
-    cr_expect_not_null(strstr(status.hint, draft), "\"%s\" does not name it", status.hint);
+    char draft[100] = "";
+    cr_expect_eq(sscanf(status.hint, "the new one is whole: move %99s there", draft), 1,
+                 "\"%s\" does not name it", status.hint);
     gb_collection_close(open_imported("out"));
     gb_collection_close(open_imported(draft));
-    free(draft);
+    scratch_leave(&s);
+}
+
+/* Another process may have our number: in another container, or on another machine. */
+Test(collection_damage, a_draft_of_somebody_else_stays)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    char *theirs = gb_draft_create("new/out/", "collection.json", &status);
+    cr_assert_not_null(theirs, "%s", status.what);
+    char *text = gb_path_join(NULL, theirs, "text");
+    cr_assert(gb_write_file(text, "theirs", 6, NULL));
+    char *ours = gb_draft_create("new/out", "collection.json", &status);
+    cr_assert_not_null(ours, "%s", status.what);
+    cr_expect_str_neq(ours, theirs);
+    cr_expect(gb_file_exists(text));
+    free(text), free(theirs), free(ours);
     scratch_leave(&s);
 }
 

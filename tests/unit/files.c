@@ -374,6 +374,23 @@ Test(files, hashes)
     cr_expect_not(gb_hash_file(in_folder("absent"), two, &status));
 }
 
+/* The next name is taken, as by a process of the same number on another machine. */
+Test(files, a_draft_is_nobody_elses)
+{
+    char *first = gb_draft_folder(in_folder("place"), NULL), beside[600];
+    cr_assert_not_null(first);
+    char *number = strrchr(first, '-');
+    snprintf(beside, sizeof beside, "%.*s-%lu.draft", (int)(number - first), first,
+             strtoul(number + 1, NULL, 10) + 1);
+    cr_assert(gb_make_dirs(beside, NULL));
+    char *second = gb_draft_folder(in_folder("place"), NULL);
+    cr_assert_not_null(second);
+    cr_expect(gb_dir_exists(second));
+    cr_expect_str_neq(second, beside);
+    cr_expect_str_neq(second, first);
+    free(first), free(second);
+}
+
 /* Whichever call fails: done and the new folder is there, or failed and the former still is. */
 Test(files, a_folder_is_placed_or_not)
 {

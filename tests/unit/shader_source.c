@@ -89,6 +89,31 @@ Test(shader_source, edited_has_another_hash)
     scratch_leave(&s);
 }
 
+/* What another process of our number, in another container, has begun beside the same kernel. */
+Test(shader_source, a_draft_of_somebody_else_stays)
+{
+    gb_status status = {0};
+    gb_entries kept = {0};
+    if (!have_glslc())
+        return;
+    scratch s = scratch_enter();
+    start();
+    write_kernel("tanh", "(1.0 + e)", "(1.5 + e)");
+    cr_assert(gb_shaders_use(&config, "kernels", NULL, &status), "%s", status.what);
+    cr_assert(gb_entries_read("cache/gabbro/shaders", "*", &kept, &status), "%s", status.what);
+    cr_assert_geq(kept.count, 1);
+    char *place = gb_path_join(NULL, "cache/gabbro/shaders", kept.names[0]);
+    char *theirs = gb_format(NULL, "%s.%ld", place, (long)getpid());
+    cr_assert_eq(rename(place, theirs), 0);
+    cr_assert(gb_shaders_use(&config, "kernels", NULL, &status), "%s", status.what);
+    cr_expect(gb_file_exists(place));
+    cr_expect(gb_file_exists(theirs));
+    cr_expect(gb_shaders_use(&config, NULL, NULL, &status));
+    free(place), free(theirs);
+    gb_entries_free(&kept);
+    scratch_leave(&s);
+}
+
 Test(shader_source, says_what_is_wrong)
 {
     gb_status status = {0};
