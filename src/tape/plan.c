@@ -151,7 +151,7 @@ bool gb_plan_fits(const gb_tape *tape, const gb_plan *plan, const gb_device_caps
         return true;
     uint64_t bytes = placed ? plan->widest_bytes : plan->largest_bytes;
     return gb_fail(status, GB_MEMORY, tape->name,
-                   "use a smaller --micro-batch or --batch, or shorter passages",
+                   "use shorter texts, or a smaller --micro-batch or --batch where there is one",
                    "\"%s\" takes %.1f MiB, and %s sees at most %.1f MiB at once",
                    tape->tensors[placed ? plan->widest : plan->largest].name, (double)bytes / mib,
                    caps->name,

@@ -56,8 +56,10 @@ bool vk_check(VkResult result, const char *doing, gb_status *status)
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
-        return gb_fail(status, GB_MEMORY, NULL, "use smaller batches or free device memory",
-                       "Vulkan: %s while %s", vk_result_name(result), doing);
+        return gb_fail(
+            status, GB_MEMORY, NULL,
+            "free device memory, or use a smaller --micro-batch or --batch where there is one",
+            "Vulkan: %s while %s", vk_result_name(result), doing);
     case VK_ERROR_DEVICE_LOST:
         return gb_fail(
             status, GB_DEVICE, NULL,

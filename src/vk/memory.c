@@ -91,7 +91,8 @@ static bool fits_limits(const gb_device *device, uint64_t bytes, const char *nam
     const gb_device_caps *caps = &device->adapter.caps;
     if (bytes <= caps->max_buffer_bytes)
         return true;
-    return gb_fail(status, GB_MEMORY, name, "use smaller batches or shorter passages",
+    return gb_fail(status, GB_MEMORY, name,
+                   "use shorter texts, or a smaller --micro-batch or --batch where there is one",
                    "%.1f MiB wanted in one buffer, %s allows %.1f MiB", (double)bytes / MIB,
                    caps->name, (double)caps->max_buffer_bytes / MIB);
 }
@@ -136,7 +137,8 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
     }
     vk_buffers_log(device);
     return gb_fail(status, GB_MEMORY, buffer->name,
-                   "use smaller batches, or close other programs that use the device",
+                   "use a smaller --micro-batch or --batch where there is one, or shorter texts, "
+                   "or close other programs that use the device",
                    "no device memory for %.1f MiB (%s; the driver says %.1f MiB are free)",
                    (double)needs.size / MIB, vk_result_name(result),
                    (double)vk_adapter_free_bytes(&device->adapter) / MIB);

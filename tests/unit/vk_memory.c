@@ -42,6 +42,7 @@ Test(vk_memory, memory_of_a_made_up_card)
     status = (gb_status){0};
     cr_expect_null(gb_buffer_create(device, GB_BUFFER_DEVICE, 1 << 18, "third", &status));
     cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect(strstr(status.hint, "--micro-batch"), "%s", status.hint);
     gb_buffer_destroy(first);
     gb_buffer_destroy(second);
     close_device(device);
