@@ -164,7 +164,9 @@ static json_t *seen_json(const gb_seen_params *params, const gathered *g, const 
         add(all, of_table[i], json_object_get(table, of_table[i]));
     for (size_t i = 0; i < sizeof of_facts / sizeof *of_facts; i++)
         add(all, of_facts[i], json_object_get(g->facts, of_facts[i]));
-    json_object_del(json_object_get(all, "machine"), "release"); /* which may tell whose it is */
+    json_t *machine = json_object_get(all, "machine");
+    json_object_del(machine, "release"); /* which may tell whose it is, as may the card's number: */
+    json_object_del(json_object_get(machine, "device"), "uuid");
     add(all, "identity", g->identity);
     add(all, "kernels", json_object_get(json_object_get(table, "device"), "kernels"));
     add(all, "recipe", g->recipe);

@@ -275,20 +275,47 @@ static bool doctor_said(const char *printed, gb_text *says)
     return !says->failed;
 }
 
-/* The file that others may send: the table, and whether all kernels are right. */
-static bool submit(const repro_session *session, const char *out, gb_status *status)
+/* gabbro doctor of one device; NULL: of that which commands choose. *worst stays the first that is
+ * not 0. */
+static bool ask_doctor(const repro_session *session, const char *device, gb_text *says, int *worst,
+                       gb_status *status)
 {
-    static const char *const words[] = {"doctor", NULL};
-    const char *path = session->params->submit;
+    const char *const words[] = {"doctor", device ? "--device" : NULL, device, NULL};
     const repro_command doctor = {.program = session->program,
                                   .words = words,
                                   .environment = session->environment,
                                   .catch_output = true};
-    gb_text printed = {0}, says = {0};
+    gb_text printed = {0};
     int code = 0;
     bool ok = repro_process_run(&doctor, &printed, &code, status) &&
-              (doctor_said(printed.data ? printed.data : "", &says) ||
+              (doctor_said(printed.data ? printed.data : "", says) ||
                gb_fail_memory(status, "reading what gabbro doctor says"));
+    *worst = *worst ? *worst : code;
+    gb_text_free(&printed);
+    return ok;
+}
+
+/* Of all devices that the table was made on: those of the ranks, and that of commands without. */
+static bool ask_doctors(const repro_session *session, gb_text *says, int *worst, gb_status *status)
+{
+    const char *list = session->params->devices;
+    size_t length;
+    bool ok = ask_doctor(session, NULL, says, worst, status);
+    for (const char *word; ok && list && (word = gb_next_word(&list, ',', &length));) {
+        char *device = gb_format(status, "%.*s", (int)length, word);
+        ok = device && ask_doctor(session, device, says, worst, status);
+        free(device);
+    }
+    return ok;
+}
+
+/* The file that others may send: the table, and whether all kernels are right. */
+static bool submit(const repro_session *session, const char *out, gb_status *status)
+{
+    const char *path = session->params->submit;
+    gb_text says = {0};
+    int code = 0;
+    bool ok = ask_doctors(session, &says, &code, status);
     const gb_seen_params params = {.folder = out,
                                    .name = session->params->submit_name,
                                    .doctor = code,
@@ -297,7 +324,6 @@ static bool submit(const repro_session *session, const char *out, gb_status *sta
     ok = ok && gb_seen_write(&params, path, status);
     if (ok)
         printf("%s\n", path);
-    gb_text_free(&printed);
     gb_text_free(&says);
     return ok;
 }

@@ -310,27 +310,34 @@ expect "not after a change" [ "$status $(wc -c <"$work/stdout") $(count "$sent: 
 made='"device":"card | 1.2 | version 0x7 | quirks none | limits min","inputs":{},"kernels":"","kind":"evaluate","settings":{},"version":1'
 key=$(printf '{%s}' "$made" | sha256sum | cut -c 1-24)
 for folder in $(sed -n 's/.*"evaluation": "\([^"]*\)".*/\1/p' "$results" | tr ' ' '?' | sort -u); do
-    printf '{%s,"defaults":[],"step":"evaluate-%s","outputs":{},"facts":{"device":"card","driver":"1.2"}}\n' \
-        "$made" "$key" >"$folder/run.json"
+    printf '{%s,"defaults":[],"step":"evaluate-%s","outputs":{},"facts":{"device":"card","driver":"1.2",%s}}\n' \
+        "$made" "$key" '"machine":{"release":"6.1-ada","device":{"uuid":"0ada","vulkan":"1.3.0"}}' >"$folder/run.json"
 done
 program=$(CDPATH='' cd -- "$(dirname -- "$reproduce")" && pwd)/$(basename -- "$reproduce")
-submit() # GPU-CHECK'S DEVICE DOCTOR'S STATUS: by a doctor that says more than its last line
+submit() # GPU-CHECK'S DEVICE DOCTOR'S STATUS OPTIONS...: by a doctor that says more than its last line
 {
+    check=$1 answer=$2
+    shift 2
     mkdir -p "$work/from/gpu-check-results"
-    printf '{"machine": "Linux 6.1-ada", "kernels": {"device": "%s"}, "checks": [{"check": "x", "status": 0}]}\n' "$1" \
+    printf '{"machine": "Linux 6.1-ada", "kernels": {"device": "%s"}, "checks": [{"check": "x", "status": 0}]}\n' "$check" \
         >"$work/from/gpu-check-results/gpu-check.json"
     rm -f "$sent"
-    (cd "$work/from" && DOCTOR_STATUS=$2 "$program" table1 --out "$work/out" --quiet --submit "$sent") \
+    (cd "$work/from" && DOCTOR_STATUS=$answer "$program" table1 --out "$work/out" --quiet --submit "$sent" "$@") \
         >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
 }
 submit 'card, 1.2' 1
 expect "what doctor found wrong is sent" grep -qF '"says": "WRONG        a: b; REFUSED      c; Something is wrong: see above.",' "$sent"
 expect "and the device, as keys have it" grep -q '^ "identity": "card | 1.2 | version 0x7 | quirks none | limits min",$' "$sent"
-expect "and its gpu-check, without what tells whose it is" [ "$status $(count '"gpu_check": {' "$sent") $(count 6.1-ada "$sent")" = '0 1 0' ]
+expect "and its gpu-check" [ "$status $(count '"gpu_check": {' "$sent")" = '0 1' ]
+expect "and the machine, without what tells whose it is" \
+    [ "$(count '"vulkan": "1.3.0"' "$sent") $(count '6.1-ada\|0ada' "$sent")" = '1 0' ]
 submit 'another card, 1.2' 0
 expect "not that of another device, which is said" \
     [ "$status $(count '"gpu_check"' "$sent") $(count 'it is of another card, 1.2, and the table of card, 1.2' "$work/stderr")" = '0 0 1' ]
+submit 'card, 1.2' 4 --ranks 2 --devices 7,8
+expect "each device of the ranks is asked after, and that of other commands" \
+    [ "$status $(grep -o 'WRONG        a: b; [^;]*; Something is wrong: see above.' "$sent" | wc -l)" = '0 3' ]
 sed -i '/^ "sha256"/d; /^ "doctor": {$/,/^ },$/d' "$sent"
 sed -i "s/^ \"submission\"/ \"sha256\": \"$(sha256sum <"$sent" | cut -c 1-64)\",\n&/" "$sent"
 run log --seen "$work/seen"

@@ -16,7 +16,10 @@ if [ "${SLEEP_AT:-none}" = "$1" ]; then
 fi
 case $1 in
 doctor)
-    [ "$*" = doctor ] || exec echo "${DEVICE_TYPE:-discrete}"
+    case $* in
+    doctor | 'doctor --device '?) ;;
+    *) exec echo "${DEVICE_TYPE:-discrete}" ;;
+    esac
     printf 'Devices\nWRONG        a: b\nREFUSED      c\nSomething is wrong: see above.\n'
     exit "${DOCTOR_STATUS:-0}"
     ;;
