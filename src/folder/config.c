@@ -107,12 +107,18 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
            (!of->rotary || folder_modern_check(config, where, hint, status));
 }
 
-/* The towers of DPR are BERTs under a name of their own, unless their vectors are projected. */
+/* The towers of DPR are BERTs under a name of their own, unless their vectors are projected. Where
+ * no type is said it is a BERT, as the first of them were, but not under the name of another class:
+ * the weights of a RoBERTa can have the shapes of a BERT's. */
 static bool read_type(const json_t *json, const char *path, const char **type, gb_status *status)
 {
     uint32_t projected = 0;
+    const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     if (!gb_json_get_string(json, "model_type", path, type, status))
         return false;
+    if (!json_object_get(json, "model_type") && name && strncmp(name, "Bert", 4) != 0)
+        return gb_fail(status, GB_DATA, path, "add it: the name of the kind of model",
+                       "\"model_type\" is missing, and the model is a \"%.60s\"", name);
     if (strcmp(*type, "dpr") != 0)
         return true;
     *type = folder_architecture_of(GB_ENCODER_BERT)->type;

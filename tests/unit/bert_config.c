@@ -79,6 +79,8 @@ Test(config, other_models_are_refused)
         {"{" SIZES ",\"hidden_act\":3}", "\"hidden_act\" is not a string"},
         {"{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
          "\"position_embedding_type\" is \"relative_key\"; it must be \"absolute\""},
+        {"{" SIZES ",\"architectures\":[\"RobertaModel\"]}",
+         "\"model_type\" is missing, and the model is a \"RobertaModel\""},
         {"{" SIZES ",\"model_type\":\"deberta\"}",
          "\"model_type\" is \"deberta\"; encoders that are read are bert, distilbert"},
         {"{" SIZES ",\"is_decoder\":true}", "the model is a decoder"},
