@@ -96,6 +96,10 @@ static bool settle_length(training *t, gb_status *status)
     uint32_t most = t->config.max_positions, wanted = t->settings->max_length;
     uint32_t needed = t->tokens.max_query + t->tokens.max_passage - 1;
     uint32_t longest = wanted ? wanted : needed;
+    if (t->config.kind != GB_ENCODER_BERT)
+        return gb_fail(status, GB_DATA, t->settings->init, "start from a BERT",
+                       "the model is a %s, and cross-encoders are made of BERTs",
+                       gb_encoder_name(t->config.kind));
     if (t->settings->extend_positions && longest > most) {
         gb_log(GB_LOG_INFO, "the model has %u positions, and gets %u fresh ones", most,
                longest - most);

@@ -349,6 +349,11 @@ fault 2 "an evaluation among other runs" 'rerank it alone' \
 fault 3 "runs that are no evaluation's" 'runs/test.trec: ' gabbro evaluate --runs "$bm25" --collection "$collection"
 fault 2 "pairs longer than the model" 'must lie in .3, 24.' gabbro finetune-cross --init "$encoder" $data \
     --negatives "$bm25" --max-length 99
+cp -r "$encoder/model" roberta
+sed -i 's/"model_type": "bert"/"model_type": "roberta"/' roberta/config.json
+shorter=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 20 --query-tokens 12)
+fault 3 "pairs for another encoder than a BERT" 'roberta: the model is a RobertaModel, and cross-encoders are made of BERTs' \
+    gabbro finetune-cross --init roberta --collection "$collection" --tokens "$shorter" --negatives "$bm25"
 fault 3 "labels where all queries have some" 'every query of the collection is in a split' \
     gabbro pseudo-labels --run "$bm25" --collection "$collection"
 fault 3 "unlabelled queries where there are none" 'every query of the collection is in a split' \
