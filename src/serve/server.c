@@ -43,6 +43,7 @@ typedef struct request {
     client *from;        /* its connection */
     gb_text body;        /* received so far */
     uint64_t received;   /* bytes, also of those that were not kept */
+    const char *allow;   /* methods that its path takes; NULL: any, or there is no path */
     bool begun;          /* the second call of its handler was there */
 } request;
 
@@ -97,6 +98,10 @@ static void route(const server *s, request *r, const char *path, const char *met
         i++;
     if (s->site.how->run)
         i = count;
+    if (s->site.how->run)
+        r->allow = "GET, HEAD";
+    else if (i < count)
+        r->allow = paths[i].read ? "POST" : "GET";
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
     if (s->token && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
@@ -106,8 +111,8 @@ static void route(const server *s, request *r, const char *path, const char *met
         serve_run_read(r->job, &s->site, path);
     else if (i == count)
         serve_fail(r->job, SERVE_NO_PATH, "there is no %.200s", path);
-    else if (strcmp(method, paths[i].read ? "POST" : "GET") != 0)
-        serve_fail(r->job, SERVE_BAD_METHOD, "%s needs %s", path, paths[i].read ? "POST" : "GET");
+    else if (strcmp(method, r->allow) != 0)
+        serve_fail(r->job, SERVE_BAD_METHOD, "%s needs %s", path, r->allow);
     else if (paths[i].answer)
         paths[i].answer(r->job, &s->site);
     else
@@ -158,6 +163,8 @@ static enum MHD_Result respond(server *s, request *r, struct MHD_Connection *con
                                 "default-src 'none'; img-src 'self'; style-src 'self' "
                                 "'unsafe-inline'; script-src 'unsafe-inline'");
     }
+    if (job->status == 405)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
     if (job->status == 401)
         MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (job->status == 429 || job->status == 503)

@@ -112,8 +112,9 @@ for path in /../done/results.jsonl /%2e%2e/done/results.jsonl /etc/hosts.json /e
     get "$path"
     expect "$path is not shown" [ "$code" = 404 ]
 done
-get / -X POST -d x
+get / -X POST -d x -D head
 expect "nothing is taken" [ "$code" = 405 ]
+expect "it says what is" grep -qi '^allow: GET, HEAD.$' head
 get /embed -d '{"inputs": "x"}'
 expect "there is no model" [ "$code" = 405 ]
 rm live/progress.html

@@ -125,6 +125,8 @@ answers "the same in chunks" 413 '"error_type":"Validation"' /embed -d @large -H
 answers "no such path" 404 'there is no /nothing' /nothing
 answers "a path that is no UTF-8" 404 '"message":"there is no /?"' /%ff
 answers "another method" 405 '/embed needs POST' /embed
+curl -s -o got -D head -H 'Authorization: Bearer secret' "$url/embed"
+expect "it says which" grep -qi '^allow: POST.$' head
 code=$(curl -s -o got -w '%{http_code}' -d '{"model": "stones", "input": "x"}' "$url/v1/embeddings")
 expect "no token: 401" [ "$code $(grep -c '"code":"invalid_api_key"' got)" = "401 1" ]
 code=$(curl -s -o got -w '%{http_code}' -H 'Authorization: Bearer secrets' "$url/info")
