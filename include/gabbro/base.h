@@ -419,7 +419,7 @@ void gb_say_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 typedef struct gb_progress {
     const char *label; /* what is being done, e.g. "pretrain cotmae/query" */
     const char *unit;  /* "steps", "passages" */
-    uint64_t total;    /* units in all */
+    uint64_t total;    /* units in all; 0: unknown */
     double start_s;    /* set by begin */
     double shown_s;    /* last time shown */
     uint64_t first;    /* units done before begin (resumed) */
@@ -434,4 +434,6 @@ void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
 /* Instead of an end: leaves a terminal as it was. */
 void gb_progress_clear(const gb_progress *progress);
 
+/* The end of a job that is often short: in text nothing is said where nothing was shown. */
+void gb_progress_end_long(gb_progress *progress, uint64_t done);
 #endif

@@ -49,7 +49,7 @@ static void show(const gb_progress *progress, uint64_t done, const char *note, b
     char span[32] = "?", count[80], line[512];
     if (last)
         format_span(span, sizeof span, elapsed);
-    else if (rate > 0)
+    else if (rate > 0 && progress->total)
         format_span(span, sizeof span,
                     progress->total > done ? (double)(progress->total - done) / rate : 0.0);
     if (progress->total)
@@ -106,6 +106,12 @@ void gb_progress_end(gb_progress *progress, uint64_t done, const char *note)
 {
     if (gb_log_get_level() >= GB_LOG_INFO)
         show(progress, done, note, true);
+}
+
+void gb_progress_end_long(gb_progress *progress, uint64_t done)
+{
+    if (progress->shown_s > progress->start_s || gb_say_get_form() == GB_SAY_JSON)
+        gb_progress_end(progress, done, NULL);
 }
 
 void gb_progress_clear(const gb_progress *progress)

@@ -231,6 +231,21 @@ Test(status, log_and_progress_keep_to_the_level, .init = cr_redirect_stderr)
     cr_assert_stderr_eq_str("gabbro: warning: seen 1\ngabbro: seen 2\n");
 }
 
+Test(status, progress_without_a_total_knows_no_time_left, .init = cr_redirect_stderr)
+{
+    gb_progress progress;
+    gb_progress_begin(&progress, "read", "lines", 0, 0);
+    progress.start_s -= 100;
+    gb_progress_end_long(&progress, 7); /* as if it had been long: shown since its begin */
+    progress.start_s = progress.shown_s = gb_now_s();
+    gb_progress_end_long(&progress, 7);
+    progress.start_s = progress.shown_s -= 100;
+    gb_progress_update(&progress, 400, NULL);
+    fflush(stderr);
+    cr_assert_stderr_eq_str("gabbro: read: 7 lines  0.07 lines/s  in 1m40s\n"
+                            "gabbro: read: 400 lines  4 lines/s  left ?\n");
+}
+
 Test(status, signals_ask_to_stop)
 {
     gb_install_signals();
