@@ -356,6 +356,8 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status);
 /* Up to `size` bytes: how many, 0 at the end, -1 with status. A file cut inside packed data is an
  * error. */
 int64_t gb_unpack_read(gb_unpack *unpack, void *bytes, size_t size, gb_status *status);
+/* Bytes of the file, as it is packed: how many were read; of how many, 0 where that is unknown. */
+void gb_unpack_place(const gb_unpack *unpack, uint64_t *read, uint64_t *of);
 void gb_unpack_close(gb_unpack *unpack); /* NULL ok */
 
 /* Lines of such a file, for TSV, JSONL, qrels. They have
@@ -369,6 +371,7 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
 int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *status);
 uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
 const char *gb_lines_path(const gb_lines *lines);
+void gb_lines_place(const gb_lines *lines, uint64_t *read, uint64_t *of); /* as gb_unpack_place */
 /* Fails with "path:line" of the last line as the place; lines may be NULL. Returns false. */
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -431,9 +434,9 @@ void gb_progress_begin(gb_progress *progress, const char *label, const char *uni
 /* note: a few words behind the numbers, or NULL. */
 void gb_progress_update(gb_progress *progress, uint64_t done, const char *note);
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
+/* The end of a job that is often short: in text nothing is said where nothing was shown. */
+void gb_progress_end_long(gb_progress *progress, uint64_t done);
 /* Instead of an end: leaves a terminal as it was. */
 void gb_progress_clear(const gb_progress *progress);
 
-/* The end of a job that is often short: in text nothing is said where nothing was shown. */
-void gb_progress_end_long(gb_progress *progress, uint64_t done);
 #endif

@@ -112,6 +112,11 @@ const char *gb_lines_path(const gb_lines *lines)
     return lines->path;
 }
 
+void gb_lines_place(const gb_lines *lines, uint64_t *read, uint64_t *of)
+{
+    gb_unpack_place(lines->file, read, of);
+}
+
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
 {
     char what[400], where[300];

@@ -21,6 +21,8 @@ static const unsigned char gzip_magic[] = {0x1f, 0x8b}, zstd_magic[] = {0x28, 0x
 struct gb_unpack {
     char *path;          /* for messages */
     int fd;              /* read from */
+    uint64_t taken;      /* bytes of it that were read */
+    uint64_t size;       /* of it; 0: unknown, as of a pipe */
     unsigned char *read; /* [BUFFER_BYTES] what was read of the file */
     size_t first, end;   /* of it, what is left */
     bool ended;          /* the file has no more that counts */
@@ -43,6 +45,7 @@ static bool fill(gb_unpack *u, gb_status *status)
         return gb_fail(status, GB_DATA, u->path, "check the disk", "cannot read: %s",
                        strerror(errno));
     u->end += (size_t)got;
+    u->taken += (uint64_t)got;
     u->ended = got == 0;
     return true;
 }
@@ -168,6 +171,7 @@ gb_unpack *gb_unpack_open(const char *path, gb_status *status)
         return NULL;
     }
     unpack->fd = fd;
+    unpack->size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     unpack->path = gb_strdup(standard ? "standard input" : path, status);
     unpack->read = unpack->path ? gb_alloc(BUFFER_BYTES, 1, status) : NULL;
     if (unpack->read)
@@ -197,6 +201,12 @@ int64_t gb_unpack_read(gb_unpack *u, void *bytes, size_t size, gb_status *status
             return -1;
     }
     return 0;
+}
+
+void gb_unpack_place(const gb_unpack *unpack, uint64_t *read, uint64_t *of)
+{
+    *read = unpack->taken;
+    *of = unpack->size;
 }
 
 void gb_unpack_close(gb_unpack *unpack)

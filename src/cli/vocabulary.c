@@ -19,13 +19,18 @@ static gb_vocab *train(const gb_collection *collection, uint32_t size, gb_status
     gb_vocab_trainer *trainer = gb_vocab_trainer_create(params, status);
     gb_text text = {0};
     bool ok = trainer != NULL;
+    gb_progress progress;
+    gb_progress_begin(&progress, "count words", "passages", collection->passages, 0);
     for (uint32_t p = 0; ok && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
         ok = !text.failed
                  ? gb_vocab_trainer_add(trainer, text.data ? text.data : "", text.length, status)
                  : gb_fail_memory(status, "training a vocabulary");
+        gb_progress_update(&progress, p + 1, NULL);
     }
+    if (ok)
+        gb_progress_end_long(&progress, collection->passages);
     gb_vocab *vocab = ok ? gb_vocab_trainer_finish(trainer, status) : NULL;
     gb_vocab_trainer_destroy(trainer);
     gb_text_free(&text);

@@ -35,6 +35,7 @@ typedef struct querygen {
     size_t phrases_space;  /* capacity */
     uint32_t phrase_count; /* candidates in use */
     gb_status *status;     /* for the callback */
+    gb_progress progress;  /* in passages, each read twice */
 } querygen;
 
 /* ---- words ---- */
@@ -244,6 +245,7 @@ static bool write_all(querygen *gen, gb_row_writer *writer, uint32_t per_passage
         write_passage(gen, per_passage, seed, &query, &row);
         counts->without += row.length == 0;
         counts->queries += row.length ? per_passage : 0;
+        gb_progress_update(&gen->progress, (uint64_t)passages + p + 1, NULL);
         ok = query.failed || row.failed
                  ? gb_fail_memory(gen->status, "generating queries")
                  : gb_row_writer_add(writer, row.data, row.length, gen->status);
@@ -265,9 +267,12 @@ static bool querygen_open(querygen *gen, const char *folder, gb_status *status)
         return false;
     uint32_t passages = (uint32_t)gb_row_file_count(gen->texts);
     gen->counting = true;
-    for (uint32_t p = 0; p < passages; p++)
+    gb_progress_begin(&gen->progress, "extract queries", "passages", 2 * (uint64_t)passages, 0);
+    for (uint32_t p = 0; p < passages; p++) {
         if (!read_passage(gen, p))
             return false;
+        gb_progress_update(&gen->progress, p + 1, NULL);
+    }
     gen->counting = false;
     gen->tf = gb_alloc(gb_map_count(gen->numbers), sizeof *gen->tf, status);
     return gen->tf != NULL;
@@ -282,6 +287,8 @@ bool data_generated_extract(const char *folder, const char *out_folder, uint32_t
     bool ok = querygen_open(&gen, folder, status) &&
               (writer = gb_row_writer_open_in(out_folder, "generated.gbt", 1, status)) &&
               write_all(&gen, writer, per_passage, seed, counts);
+    if (ok)
+        gb_progress_end_long(&gen.progress, gen.progress.total);
     ok = gb_row_writer_end(writer, ok, status);
     gb_row_file_close(gen.titles);
     gb_row_file_close(gen.texts);

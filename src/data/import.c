@@ -33,6 +33,7 @@ bool data_import_passage(gb_import *import, const gb_lines *lines, const char *i
                          const char *title, const char *text, uint32_t document, gb_status *status)
 {
     size_t length = strlen(id);
+    data_import_show(import, lines);
     if (import->variant.drop_titles)
         title = "";
     if (!check_id(lines, id, false, status))
@@ -59,6 +60,7 @@ bool data_import_query(gb_import *import, const gb_lines *lines, const char *id,
                        gb_status *status)
 {
     size_t length = strlen(id);
+    data_import_show(import, lines);
     if (!check_id(lines, id, true, status))
         return false;
     if (gb_map_get(import->query_map, id, length) != GB_MAP_NONE)
@@ -126,6 +128,38 @@ void data_import_note(gb_import *import, const char *fmt, ...)
     json_array_append_new(import->notes, json_string(text));
 }
 
+/* ---- progress ---- */
+
+static void end_file(gb_import *import)
+{
+    if (import->reading)
+        gb_progress_end_long(&import->progress, import->progress.total);
+    import->reading = false;
+}
+
+/* Files that are read beside each other, as texts beside titles, are shown by the last opened. */
+static void begin_file(gb_import *import, const gb_lines *lines)
+{
+    uint64_t read, of;
+    size_t length;
+    const char *name = gb_path_name(gb_lines_path(lines), &length);
+    end_file(import);
+    snprintf(import->label, sizeof import->label, "import %.*s", (int)length, name);
+    gb_lines_place(lines, &read, &of);
+    gb_progress_begin(&import->progress, import->label, "KB", of / 1000, 0);
+    import->reading = true;
+}
+
+void data_import_show(gb_import *import, const gb_lines *lines)
+{
+    uint64_t read, of;
+    if (!lines || !import->reading)
+        return;
+    gb_lines_place(lines, &read, &of);
+    if (of / 1000 == import->progress.total)
+        gb_progress_update(&import->progress, read / 1000, NULL);
+}
+
 gb_lines *data_import_open(gb_import *import, const char *path, gb_status *status)
 {
     char hex[GB_HASH_SIZE];
@@ -138,6 +172,7 @@ gb_lines *data_import_open(gb_import *import, const char *path, gb_status *statu
     }
     const char *slash = strrchr(path, '/');
     json_object_set_new(import->files, slash ? slash + 1 : path, json_string(hex));
+    begin_file(import, lines);
     return lines;
 }
 
@@ -517,6 +552,7 @@ static bool import_run(gb_import *import, gb_status *status)
     gb_generated_counts counts = {0};
     if (!import_begin(import, status) || !import_read(import, status))
         return false;
+    end_file(import);
     if (import->empty_texts)
         data_import_note(import, "%llu of %u passages have no text",
                          (unsigned long long)import->empty_texts, import->passages);

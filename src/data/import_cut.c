@@ -133,14 +133,19 @@ bool data_import_cut(gb_import *import, gb_status *status)
     gb_import_cutter cut = data_import_cutter_of(import);
     gb_text text[3] = {{0}};
     uint32_t without = 0;
+    gb_progress progress;
     bool ok = about && gb_hash_file(about, hash, status);
     import->kind = "spans of a collection";
     import->structure = "documents of the collection, or its passages";
+    if (ok)
+        gb_progress_begin(&progress, "cut", "passages", from->passages, 0);
     for (uint32_t row = 0; ok && row < from->passages; row++) {
         ok = cut_passage(&cut, from, row, text, status);
         without += ok && !cut.spans;
+        gb_progress_update(&progress, row + 1, NULL);
     }
     if (ok) {
+        gb_progress_end_long(&progress, from->passages);
         json_object_set_new(import->files, "collection.json", json_string(hash));
         import->documents = from->documents;
         if (without)

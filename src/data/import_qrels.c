@@ -64,6 +64,7 @@ bool data_import_judge(gb_import *import, const gb_lines *lines, gb_import_judgi
                        const gb_qrel_line *line, gb_status *status)
 {
     gb_qrels_counts *counts = &judging->counts;
+    data_import_show(import, lines);
     bool query = gb_map_get(import->query_map, line->query, strlen(line->query)) != GB_MAP_NONE;
     bool passage =
         gb_map_get(import->passage_map, line->passage, strlen(line->passage)) != GB_MAP_NONE;

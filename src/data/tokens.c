@@ -252,12 +252,19 @@ static bool tokenize_table(const token_job *job, const char *label, uint32_t row
     slice *slices = gb_alloc(threads, sizeof *slices, status);
     gb_row_writer *writer = path && slices ? gb_row_writer_open(path, 4, status) : NULL;
     bool ok = writer != NULL;
+    gb_progress progress;
+    char shown[40];
+    snprintf(shown, sizeof shown, "tokenize %s", label);
+    gb_progress_begin(&progress, shown, "texts", rows, 0);
     for (unsigned t = 0; ok && t < threads; t++)
         slices[t].job = job;
     for (uint32_t first = 0, end; ok && first < rows; first = end) {
         end = rows - first < BLOCK_ROWS ? rows : first + BLOCK_ROWS;
         ok = run_block(slices, threads, first, end, writer, status);
+        gb_progress_update(&progress, end, NULL);
     }
+    if (ok)
+        gb_progress_end_long(&progress, rows);
     ok = gb_row_writer_end(writer, ok, status);
     if (ok)
         report(label, slices, threads, json);

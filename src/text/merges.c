@@ -302,6 +302,8 @@ static bool merge_pair(merges *m, uint32_t index, gb_status *status)
 
 bool text_merges_learn(merges *m, uint32_t size, uint64_t min_count, gb_status *status)
 {
+    gb_progress progress;
+    gb_progress_begin(&progress, "learn tokens", "tokens", size, gb_vocab_size(m->vocab));
     if (!count_pairs(m, status))
         return false;
     while (gb_vocab_size(m->vocab) < size && m->heap_count > 0) {
@@ -319,6 +321,8 @@ bool text_merges_learn(merges *m, uint32_t size, uint64_t min_count, gb_status *
         } else if (!merge_pair(m, top.pair, status)) {
             return false;
         }
+        gb_progress_update(&progress, gb_vocab_size(m->vocab), NULL);
     }
+    gb_progress_end_long(&progress, gb_vocab_size(m->vocab));
     return true;
 }

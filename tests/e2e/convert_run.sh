@@ -34,6 +34,12 @@ expect "DPR's array is read" [ "$(cat out)" = "2 queries, 3 passages" ]
 expect "without a collection questions are numbered from 0" \
     [ "$(tr '\n' '|' <plain.trec)" = "0 Q0 2 1 12.25 gabbro|0 Q0 3 2 11.5 gabbro|1 Q0 1 1 3 gabbro|" ]
 collection=$(made collection --from dpr --keep-splits) || exit 1
+"$gabbro" collection --from dpr --keep-splits --store shown --progress json >out 2>said
+vocabulary=$("$gabbro" vocabulary --collection "$collection" --store shown --progress json 2>>said)
+"$gabbro" tokenize --collection "$collection" --vocabulary "$vocabulary" --store shown --progress json >out 2>>said
+for job in 'import psgs_w100.tsv' 'extract queries' 'count words' 'learn tokens' 'tokenize passages'; do
+    expect "$job shows how far it is, and its end" [ "$(grep -c "^{\"event\": \"[a-z]*\", \"label\": \"$job\"" said)" -ge 2 ]
+done
 ids=$(cut -f 1 "$collection/collection/answers.tsv" | tr '\n' ' ')
 dark=${ids%% *} light=${ids#* } light=${light% }
 "$gabbro" convert-run dpr.json --to known.trec --collection "$collection" --tag dpr >out 2>&1
