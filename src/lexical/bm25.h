@@ -46,9 +46,10 @@ bool lexical_bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status
 /* May feedback choose a term of these bytes? */
 bool lexical_bm25_feedback_word(const char *bytes, size_t length);
 
-/* Adds the words of an artifact of gabbro weigh-words in the place of a collection's passages. */
-bool lexical_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
-                          gb_status *status);
+/* Adds a collection's passages with what the settings append to them, or in their place the words
+ * of settings->weights. Shows progress. */
+bool lexical_add_collection(gb_bm25 *index, const gb_collection *collection,
+                            const gb_bm25_settings *settings, gb_status *status);
 
 struct gb_bm25 {
     gb_bm25_params params;  /* as created */

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A folder that is being indexed. */
+/* A BEIR folder that is being indexed. */
 typedef struct indexing {
-    gb_bm25_folder *out;          /* filled */
-    const gb_bm25_settings *bm25; /* what is appended to passages */
-    gb_text joined;               /* title and text of a passage */
-    gb_progress progress;         /* in passages */
+    gb_bm25_folder *out;  /* filled */
+    gb_text joined;       /* title and text of a passage */
+    gb_progress progress; /* in passages */
 } indexing;
 
 static bool create_index(gb_bm25_folder *f, const gb_bm25_folder_params *params, gb_status *status)
@@ -30,19 +29,6 @@ static bool create_index(gb_bm25_folder *f, const gb_bm25_folder_params *params,
     return f->index;
 }
 
-/* Index the joined text as the next row. */
-static bool index_joined(indexing *x, gb_status *status)
-{
-    if (x->joined.failed)
-        return gb_fail_memory(status, "reading passages");
-    if (!gb_not_interrupted(NULL, status) ||
-        !gb_bm25_add(x->out->index, x->joined.length ? x->joined.data : "", x->joined.length,
-                     status))
-        return false;
-    gb_progress_update(&x->progress, gb_bm25_count(x->out->index), NULL);
-    return true;
-}
-
 static bool index_line(void *ctx, const char *id, const char *title, const char *text,
                        gb_status *status)
 {
@@ -57,7 +43,12 @@ static bool index_line(void *ctx, const char *id, const char *title, const char 
     if (*title)
         gb_text_printf(&x->joined, "%s ", title);
     gb_text_append(&x->joined, text, strlen(text));
-    return index_joined(x, status);
+    if (x->joined.failed)
+        return gb_fail_memory(status, "reading passages");
+    gb_progress_update(&x->progress, row, NULL);
+    return gb_not_interrupted(NULL, status) &&
+           gb_bm25_add(x->out->index, x->joined.length ? x->joined.data : "", x->joined.length,
+                       status);
 }
 
 /* Path of a file of a folder, or of its .gz; NULL when there is neither (or no memory). */
@@ -76,55 +67,44 @@ static char *find_file(const char *dir, const char *name, gb_status *status)
     return NULL;
 }
 
-static bool index_lines(indexing *x, const char *dir, gb_status *status)
+static bool index_lines(gb_bm25_folder *f, const char *dir, gb_status *status)
 {
+    indexing x = {.out = f};
     char *corpus = find_file(dir, "corpus.jsonl", status);
     gb_names *passages = corpus ? gb_names_create(status) : NULL;
-    x->out->names.passages = passages;
-    gb_progress_begin(&x->progress, "bm25 index", "passages", 0, 0);
-    bool ok = passages && gb_read_jsonl(corpus, index_line, x, status);
+    f->names.passages = passages;
+    gb_progress_begin(&x.progress, "bm25 index", "passages", 0, 0);
+    bool ok = passages && gb_read_jsonl(corpus, index_line, &x, status);
+    if (ok)
+        gb_progress_end_long(&x.progress, gb_bm25_count(f->index));
+    gb_text_free(&x.joined);
     free(corpus);
     return ok;
 }
 
-static bool index_collection(indexing *x, const char *dir, gb_status *status)
+static bool index_collection(gb_bm25_folder *f, const gb_bm25_settings *bm25, const char *dir,
+                             gb_status *status)
 {
-    gb_bm25_folder *f = x->out;
     f->collection = gb_collection_open(dir, status);
-    if (!f->collection || !gb_bm25_settings_use(x->bm25, f->collection, status) ||
-        !(f->names.passages = gb_names_from_row_file(f->collection->passage_ids, status)))
-        return false;
-    gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
-    if (x->bm25->weights)
-        return lexical_add_weighted(f->index, f->collection, x->bm25->weights, status);
-    for (uint32_t row = 0; row < f->collection->passages; row++) {
-        x->joined.length = 0;
-        gb_collection_passage(f->collection, row, &x->joined);
-        gb_bm25_settings_expand(x->bm25, f->collection, row, &x->joined);
-        if (!index_joined(x, status))
-            return false;
-    }
-    return true;
+    return f->collection && gb_bm25_settings_use(bm25, f->collection, status) &&
+           (f->names.passages = gb_names_from_row_file(f->collection->passage_ids, status)) &&
+           lexical_add_collection(f->index, f->collection, bm25, status);
 }
 
 static bool index_passages(gb_bm25_folder *f, const gb_bm25_settings *bm25, const char *dir,
                            bool stored, gb_status *status)
 {
-    indexing x = {.out = f, .bm25 = bm25};
     double start_s = gb_now_s();
     if (!stored && (bm25->per_passage || bm25->weights))
         return gb_fail(status, GB_USAGE, dir, "gabbro collection --from makes one of the folder",
                        "only a stored collection has generated queries to append, or weights of "
                        "words");
-    bool ok = (stored ? index_collection(&x, dir, status) : index_lines(&x, dir, status)) &&
+    bool ok = (stored ? index_collection(f, bm25, dir, status) : index_lines(f, dir, status)) &&
               gb_bm25_finish(f->index, status);
     if (ok && !gb_bm25_count(f->index))
         ok = gb_fail(status, GB_DATA, dir, "check that it was fetched whole",
                      "the collection has no passages");
-    if (ok)
-        gb_progress_end(&x.progress, gb_bm25_count(f->index), NULL);
     f->index_s = gb_now_s() - start_s;
-    gb_text_free(&x.joined);
     return ok;
 }
 

@@ -95,11 +95,12 @@ void gb_bm25_settings_expand(const gb_bm25_settings *s, const gb_collection *col
 typedef struct weighted {
     gb_bm25 *index;                  /* growing */
     const gb_collection *collection; /* whose passages they are */
+    gb_progress progress;            /* in passages */
 } weighted;
 
 static bool take_weighted(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    const weighted *w = ctx;
+    weighted *w = ctx;
     const char *id = gb_json_text(object, "id"), *word;
     const json_t *vector = json_object_get(object, "vector");
     json_t *value;
@@ -124,33 +125,34 @@ static bool take_weighted(void *ctx, const gb_lines *lines, const json_t *object
         if (!gb_bm25_add_words(w->index, word, strlen(word), (uint32_t)count, status))
             return false;
     }
-    return gb_bm25_end_words(w->index, status);
+    gb_progress_update(&w->progress, row + 1, NULL);
+    return gb_not_interrupted(NULL, status) && gb_bm25_end_words(w->index, status);
 }
 
-bool lexical_add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
-                          gb_status *status)
+/* Adds the words of an artifact of gabbro weigh-words in the place of the passages. */
+static bool add_weighted(gb_bm25 *index, const gb_collection *collection, const char *artifact,
+                         gb_status *status)
 {
-    weighted w = {index, collection};
+    weighted w = {.index = index, .collection = collection};
+    gb_progress_begin(&w.progress, "bm25 index", "passages", collection->passages, 0);
     char *path = gb_path_join(status, artifact, "vectors.jsonl");
     bool ok = path && gb_jsonl_each(gb_lines_open(path, status), take_weighted, &w, status);
     if (ok && gb_bm25_count(index) != collection->passages)
         ok = gb_fail(status, GB_DATA, path, "weigh the words of this collection",
                      "%u passages of %u", gb_bm25_count(index), collection->passages);
+    if (ok)
+        gb_progress_end_long(&w.progress, collection->passages);
     free(path);
     return ok;
 }
 
-#define MANY 100000 /* passages whose indexing takes long enough to say how far it is */
-
-/* Adds all passages. */
 static bool add_passages(gb_bm25 *index, const gb_collection *collection,
                          const gb_bm25_settings *settings, gb_status *status)
 {
     gb_text text = {0};
     gb_progress progress;
-    bool ok = true, shown = collection->passages > MANY;
-    if (shown)
-        gb_progress_begin(&progress, "bm25 index", "passages", collection->passages, 0);
+    bool ok = true;
+    gb_progress_begin(&progress, "bm25 index", "passages", collection->passages, 0);
     for (uint32_t p = 0; ok && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
@@ -158,23 +160,27 @@ static bool add_passages(gb_bm25 *index, const gb_collection *collection,
         ok = text.failed ? gb_fail_memory(status, "indexing")
                          : gb_not_interrupted(NULL, status) &&
                                gb_bm25_add(index, text.data ? text.data : "", text.length, status);
-        if (shown)
-            gb_progress_update(&progress, p, NULL);
+        gb_progress_update(&progress, p + 1, NULL);
     }
-    if (ok && shown)
-        gb_progress_end(&progress, collection->passages, NULL);
+    if (ok)
+        gb_progress_end_long(&progress, collection->passages);
     gb_text_free(&text);
     return ok;
+}
+
+bool lexical_add_collection(gb_bm25 *index, const gb_collection *collection,
+                            const gb_bm25_settings *settings, gb_status *status)
+{
+    return settings->weights ? add_weighted(index, collection, settings->weights, status)
+                             : add_passages(index, collection, settings, status);
 }
 
 gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
                              gb_status *status)
 {
     gb_bm25 *index = gb_bm25_create(gb_bm25_settings_params(settings), status);
-    bool ok = index && (settings->weights
-                            ? lexical_add_weighted(index, collection, settings->weights, status)
-                            : add_passages(index, collection, settings, status));
-    if (ok && gb_bm25_finish(index, status))
+    if (index && lexical_add_collection(index, collection, settings, status) &&
+        gb_bm25_finish(index, status))
         return index;
     gb_bm25_destroy(index);
     return NULL;
