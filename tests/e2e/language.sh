@@ -46,6 +46,11 @@ printf '[{"type": "sentence_transformers.models.%s", "path": "%s"}, {"type": "se
     {"type": "sentence_transformers.models.Normalize", "path": "2_Normalize"}]' Transformer '' Pooling 1_Pooling \
     >river/modules.json
 printf '{"pooling_mode_lasttoken": true}' >river/1_Pooling/config.json
+if "$gabbro" vocabulary --from river 2>&1 | grep -q 'without sentencepiece'; then
+    skipped 'a LLaMA as a retriever: the program was built without sentencepiece'
+    checks_end
+    exit
+fi
 printf '{"max_seq_length": 16, "do_lower_case": true}' >river/sentence_bert_config.json
 refused 3 "a LLaMA of lowered texts" '"do_lower_case" is true, but the tokenizer keeps' embed river </dev/null
 printf '{"max_seq_length": 16}' >river/sentence_bert_config.json
