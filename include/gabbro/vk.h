@@ -132,7 +132,6 @@ typedef struct gb_device_caps {
     uint64_t max_binding_bytes;  /* largest range one storage-buffer binding can see */
     uint64_t max_buffer_bytes;   /* largest buffer: limits of buffer and allocation together */
     uint64_t memory_bytes;       /* size of its largest heap, which may be the host's too */
-    uint64_t memory_free_bytes;  /* what the driver says is left of it now; 0 if it does not say */
     uint64_t memory_limit_bytes; /* buffers together may not take more, see gb_config.limits; 0: as
                                     much as there is */
     uint32_t binding_alignment;  /* offsets of bindings are multiples of it (256 always does) */

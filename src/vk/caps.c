@@ -336,7 +336,6 @@ static void read_memory(gb_adapter *adapter)
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceMemoryProperties(adapter->handle, &memory);
     caps->memory_bytes = memory.memoryHeaps[vk_main_heap(&memory, caps->type)].size;
-    caps->memory_free_bytes = vk_adapter_free_bytes(adapter);
     caps->unified_memory = vk_memory_unified(&memory, caps->type);
 }
 

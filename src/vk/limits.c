@@ -61,7 +61,7 @@ static bool apply(const char *word, size_t length, gb_device_caps *caps)
         !(bytes = read_bytes(word + sizeof memory - 1, length - (sizeof memory - 1))))
         return false;
     if (of_memory)
-        caps->memory_bytes = caps->memory_free_bytes = caps->memory_limit_bytes = bytes;
+        caps->memory_bytes = caps->memory_limit_bytes = bytes;
     else
         caps->max_buffer_bytes = caps->max_binding_bytes = bytes;
     return true;

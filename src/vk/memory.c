@@ -206,8 +206,8 @@ void gb_buffer_destroy(gb_buffer *buffer)
     if (!buffer)
         return;
     gb_device *device = buffer->device;
-    if (!device->survey)
-        vkDeviceWaitIdle(device->handle); /* work that uses it may be pending, above all after errors */
+    if (!device->survey) /* work that uses it may be pending, above all after errors */
+        vkDeviceWaitIdle(device->handle);
     for (gb_buffer **link = &device->buffers; *link; link = &(*link)->next)
         if (*link == buffer) {
             *link = buffer->next;
