@@ -54,7 +54,8 @@ bool gb_ranks_sum(gb_ranks *ranks, float *const *terms, uint32_t count, float *t
                   gb_status *status);
 /* Sets *yes to true on all ranks if it is true on one. */
 bool gb_ranks_any(gb_ranks *ranks, bool *yes, gb_status *status);
-/* Fails unless all ranks have the same text; `what` names it in the message. */
+/* Fails unless all ranks have the same text; `what` names it in the message. Where one has another
+ * text, none goes on: that one fails, and the others wait until it ends them. */
 bool gb_ranks_agree(gb_ranks *ranks, const char *what, const char *text, gb_status *status);
 
 #endif

@@ -42,6 +42,9 @@ typedef struct gb_artifact_desc {
  * NUL. */
 #define GB_ARTIFACT_KEY  25
 #define GB_ARTIFACT_NAME 66 /* "<kind>-<key>" and a NUL */
+/* The name of what is described, without a store. */
+bool gb_artifact_name_of(const gb_artifact_desc *desc, char name[GB_ARTIFACT_NAME],
+                         gb_status *status);
 
 typedef struct gb_artifact gb_artifact;
 /* Finds the finished artifact, or opens its work folder and takes its lock. If another process

@@ -123,7 +123,7 @@ static bool open_store(gb_maker *maker, gb_status *status)
 bool experiment_maker_begin(gb_maker *maker, gb_status *status)
 {
     json_t *inputs = json_object();
-    char kernels[GB_HASH_SIZE], *device = NULL;
+    char kernels[GB_HASH_SIZE], name[GB_ARTIFACT_NAME], *device = NULL;
     bool ok = collect(maker, inputs, status);
     if (ok && maker->kernels) {
         gb_device_params params = gb_ops_device(maker->config, maker->device_name);
@@ -131,20 +131,21 @@ bool experiment_maker_begin(gb_maker *maker, gb_status *status)
              hash_kernels(maker, kernels, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
+    const gb_artifact_desc desc = {.kind = experiment_maker_kind(maker),
+                                   .version = maker->version,
+                                   .settings = maker->settings,
+                                   .defaults = maker->defaults,
+                                   .inputs = inputs,
+                                   .kernels = device ? kernels : NULL,
+                                   .device = device,
+                                   .no_wait = maker->no_wait};
+    ok = ok && (!maker->ranks || gb_artifact_name_of(&desc, name, status));
     if (ok && gb_maker_leads(maker)) {
-        gb_artifact_desc desc = {.kind = experiment_maker_kind(maker),
-                                 .version = maker->version,
-                                 .settings = maker->settings,
-                                 .defaults = maker->defaults,
-                                 .inputs = inputs,
-                                 .kernels = device ? kernels : NULL,
-                                 .device = device,
-                                 .no_wait = maker->no_wait};
         maker->step =
             open_store(maker, status) ? gb_artifact_begin(maker->store, &desc, status) : NULL;
         ok = maker->step != NULL;
     }
-    ok = experiment_maker_ranks_begun(maker, device, status) && ok;
+    ok = experiment_maker_ranks_begun(maker, device, name, status) && ok;
     json_decref(inputs);
     free(device);
     return ok;

@@ -52,8 +52,10 @@ bool experiment_maker_done(const gb_maker *maker);
 /* Before the artifact is begun: start the ranks, or join them where they were started, and settle
  * the number of shards and the own device. */
 bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status);
-/* Rank 0 began the artifact on a device, or failed to: to all. device: its identity, or NULL. */
-bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status);
+/* Rank 0 began the artifact, or failed to: to all. device: its identity, or NULL; name: of the
+ * artifact that this rank would make. */
+bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, const char *name,
+                                  gb_status *status);
 /* The end of a rank, and where it failed of all of them. Prints the failure. */
 void experiment_maker_ranks_close(gb_maker *maker, const gb_status *status);
 

@@ -134,7 +134,8 @@ bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status 
     return take_device(maker, status);
 }
 
-bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status)
+bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, const char *name,
+                                  gb_status *status)
 {
     if (!maker->ranks || (!gb_maker_leads(maker) && status->code != GB_OK))
         return status->code == GB_OK;
@@ -157,8 +158,11 @@ bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status
         maker->ends_with_first = true;
         return gb_fail(status, word.code, NULL, NULL, "rank 0 does not begin");
     }
-    return word.code == GB_OK && (word.there || !device || /* bits are promised for one device */
-                                  gb_ranks_agree(maker->ranks, "the device", device, status));
+    if (word.code != GB_OK || word.there)
+        return word.code == GB_OK;
+    /* Bits are promised for one device, one set of kernels, and one command. */
+    return (!device || gb_ranks_agree(maker->ranks, "the device", device, status)) &&
+           gb_ranks_agree(maker->ranks, "what it makes (program, options, inputs)", name, status);
 }
 
 char *gb_maker_rank_file(const gb_maker *maker, const char *name, uint32_t rank, gb_status *status)

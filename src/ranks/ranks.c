@@ -169,6 +169,7 @@ bool gb_ranks_any(gb_ranks *ranks, bool *yes, gb_status *status)
 bool gb_ranks_agree(gb_ranks *ranks, const char *what, const char *text, gb_status *status)
 {
     char theirs[600] = "";
+    bool differs = false;
     if (!ranks)
         return true;
     if (!ranks->place.rank)
@@ -178,5 +179,5 @@ bool gb_ranks_agree(gb_ranks *ranks, const char *what, const char *text, gb_stat
     if (strncmp(theirs, text, sizeof theirs - 1))
         return gb_fail(status, GB_MISMATCH, ranks->name, NULL,
                        "%s is not that of rank 0: %.120s, not %.120s", what, text, theirs);
-    return true;
+    return gb_ranks_any(ranks, &differs, status);
 }

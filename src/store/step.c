@@ -51,6 +51,18 @@ const char *gb_artifact_path(const gb_artifact *step)
     return step->done ? step->final : step->work;
 }
 
+bool gb_artifact_name_of(const gb_artifact_desc *desc, char name[GB_ARTIFACT_NAME],
+                         gb_status *status)
+{
+    char key[GB_ARTIFACT_KEY];
+    json_t *json = store_desc_to_json(desc, status);
+    bool ok = json && store_desc_key(json, key, status);
+    if (ok)
+        snprintf(name, GB_ARTIFACT_NAME, "%s-%s", desc->kind, key);
+    json_decref(json);
+    return ok;
+}
+
 static gb_artifact *step_create(gb_store *store, const gb_artifact_desc *desc, gb_status *status)
 {
     gb_artifact *step = gb_alloc(1, sizeof *step, status);

@@ -158,6 +158,13 @@ code=0
 expect "more ranks than shards are a wrong command ($code)" [ $code = 2 ]
 expect "that names the option" grep -q -- '--gradient-shards' said
 
+code=0
+GABBRO_STORE=$work/different
+mpirun --oversubscribe -n 1 "$GABBRO" $mlm : -n 1 "$GABBRO" $mlm --seed 7 >step 2>said </dev/null || code=$?
+expect "ranks with different options are refused ($code)" [ $code = 1 ]
+expect "one of them says so" [ "$(grep -c '^gabbro: rank 1 .*what it makes .* is not that of rank 0' said)" = 1 ]
+expect "and nothing is made" [ "$(ls different)" = work ]
+
 # What is ended waits a while for the others.
 [ -n "$full" ] || {
     checks_end
