@@ -17,19 +17,45 @@ static char *recorded_path(const gb_report *report, const char *tables_dir, gb_s
     return path;
 }
 
+/* A recorded seed has rows of numbers: what is none of these would count as not recorded. */
+static bool check_seed(const char *path, const char *name, const json_t *seed, gb_status *status)
+{
+    const char *key, *column;
+    json_t *row, *value, *rows = json_object_get(seed, "rows");
+    if (!*name || name[strspn(name, "0123456789")] || !json_is_object(rows))
+        return gb_fail(status, GB_DATA, path, "restore the file, or remove it",
+                       "the seed \"%.40s\" is no number, or has no \"rows\"", name);
+    json_object_foreach(rows, key, row)
+    {
+        json_t *values = json_object_get(row, "values");
+        if (!json_is_object(values))
+            return gb_fail(status, GB_DATA, path, "restore the file, or remove it",
+                           "seed %s, row %.100s: no \"values\"", name, key);
+        json_object_foreach(values, column, value)
+        {
+            if (!json_is_number(value))
+                return gb_fail(status, GB_DATA, path, "restore the file, or remove it",
+                               "seed %s, row %.100s: %.100s is no number", name, key, column);
+        }
+    }
+    return true;
+}
+
 /* NULL with GB_OK when there is no file. */
 static json_t *load(const char *path, gb_status *status)
 {
     if (!gb_file_exists(path))
         return NULL;
-    json_t *root = gb_json_load(path, 0, status);
-    if (root && !json_is_object(json_object_get(root, "seeds"))) {
-        gb_fail(status, GB_DATA, path, "restore the file, or remove it",
-                "no recorded results: no \"seeds\"");
-        json_decref(root);
-        root = NULL;
-    }
-    return root;
+    json_t *root = gb_json_load(path, 0, status), *seeds = json_object_get(root, "seeds"), *seed;
+    bool ok = root && (json_is_object(seeds) ||
+                       gb_fail(status, GB_DATA, path, "restore the file, or remove it",
+                               "no recorded results: no \"seeds\""));
+    const char *name;
+    json_object_foreach(seeds, name, seed) ok = ok && check_seed(path, name, seed, status);
+    if (ok)
+        return root;
+    json_decref(root);
+    return NULL;
 }
 
 /* Whether every setting of the records has its value now. Settings that came later belong to other

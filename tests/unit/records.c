@@ -162,6 +162,21 @@ Test(records, recording_adds_and_replaces_seeds)
     put("tables/recorded/x-table1.mini.json", "{\"seeds\": 3}");
     cr_expect_null(build_scale("a.jsonl", "mini", &status), "a damaged record is named");
     cr_expect_eq(status.code, GB_DATA);
+    static const char *const damaged[][2] = {
+        {"\"4x2\": {\"rows\": {}}", "the seed \"4x2\""},
+        {"\"42\": null", "the seed \"42\""},
+        {"\"42\": {\"rows\": {\"span\": 1}}", "seed 42, row span: no \"values\""},
+        {"\"42\": {\"rows\": {\"span\": {\"values\": {\"set:MRR@10\": \"0.4\"}}}}",
+         "set:MRR@10 is no number"},
+    };
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"seeds\": {%s}}", damaged[i][0]);
+        put("tables/recorded/x-table1.mini.json", text);
+        status = (gb_status){0};
+        cr_expect_null(build_scale("a.jsonl", "mini", &status), "%s", damaged[i][0]);
+        cr_expect(status.code == GB_DATA && strstr(status.what, damaged[i][1]), "%s", status.what);
+    }
     free(path);
 }
 
