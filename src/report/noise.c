@@ -94,6 +94,9 @@ bool gb_noise_read(const char *folder, gb_noise *noise, gb_status *status)
     json_t *root = path ? gb_json_load(path, 0, status) : NULL;
     json_t *rows = json_object_get(root, "rows"), *column;
     size_t i;
+    bool ok = root && (json_is_array(rows) ||
+                       gb_fail(status, GB_DATA, path, "give a folder of gabbro reproduce --out",
+                               "no table: no \"rows\""));
     count_runs(rows, noise);
     json_array_foreach(json_object_get(root, "columns"), i, column)
     {
@@ -105,5 +108,5 @@ bool gb_noise_read(const char *folder, gb_noise *noise, gb_status *status)
     }
     json_decref(root);
     free(path);
-    return root != NULL;
+    return ok;
 }

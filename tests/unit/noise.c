@@ -48,5 +48,9 @@ Test(noise, no_table)
     static gb_noise noise;
     cr_expect_not(gb_noise_read(".", &noise, &status));
     cr_expect_eq(status.code, GB_DATA);
+    scratch_write("table.json", "{\"name\": \"of something else\"}");
+    status = (gb_status){0};
+    cr_expect_not(gb_noise_read(".", &noise, &status), "no rows, no table");
+    cr_expect_eq(status.code, GB_DATA);
     scratch_leave(&s);
 }
