@@ -36,7 +36,7 @@ typedef struct gb_import {
     json_t *notes;         /* sentences a report should print */
     char label[100];       /* of progress */
     gb_progress progress;  /* of the file being read, in KB */
-    bool reading;          /* there is progress to end */
+    const gb_lines *shown; /* that file; never read from; NULL: none */
 } gb_import;
 
 /* ---- the sink (import.c). `lines` is the place named in messages. ---- */
@@ -54,16 +54,21 @@ bool data_import_check_answer(const gb_import *import, const gb_lines *lines, co
                               size_t length, gb_status *status);
 /* To be called when a corpus is read: false when `path` held no passage. */
 bool data_import_corpus_done(const gb_import *import, const char *path, gb_status *status);
-/* How far the file of a line that is added was read; nothing where lines is NULL. */
-void data_import_show(gb_import *import, const gb_lines *lines);
 /* Append a sentence to the notes of collection.json. */
 void data_import_note(gb_import *import, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Append a text to out, with every run of characters that are bytes of UTF-8 taken for Latin-1
  * turned back ("Ã©" becomes "é"); whether there was one (repair.c). */
 bool data_repair_utf8(const char *text, size_t length, gb_text *out);
+
+/* ---- its files (import_files.c) ---- */
+
 /* Open a source file and record its hash; its progress is shown by what is added of it. */
 gb_lines *data_import_open(gb_import *import, const char *path, gb_status *status);
+/* How far the file of a line that is added was read; nothing where lines is NULL. */
+void data_import_show(gb_import *import, const gb_lines *lines);
+/* After the last file: the end of its progress. */
+void data_import_files_done(gb_import *import);
 /* Length of a file name without .gz or .zst. */
 size_t data_import_stem(const char *name);
 /* Does the name, but for .gz or .zst, end so? */
