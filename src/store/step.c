@@ -51,14 +51,21 @@ const char *gb_artifact_path(const gb_artifact *step)
     return step->done ? step->final : step->work;
 }
 
+static bool name_of(const json_t *desc, const char *kind, char name[GB_ARTIFACT_NAME],
+                    gb_status *status)
+{
+    char key[GB_ARTIFACT_KEY];
+    bool ok = desc && store_desc_key(desc, key, status);
+    if (ok)
+        snprintf(name, GB_ARTIFACT_NAME, "%s-%s", kind, key);
+    return ok;
+}
+
 bool gb_artifact_name_of(const gb_artifact_desc *desc, char name[GB_ARTIFACT_NAME],
                          gb_status *status)
 {
-    char key[GB_ARTIFACT_KEY];
     json_t *json = store_desc_to_json(desc, status);
-    bool ok = json && store_desc_key(json, key, status);
-    if (ok)
-        snprintf(name, GB_ARTIFACT_NAME, "%s-%s", desc->kind, key);
+    bool ok = name_of(json, desc->kind, name, status);
     json_decref(json);
     return ok;
 }
@@ -70,15 +77,11 @@ static gb_artifact *step_create(gb_store *store, const gb_artifact_desc *desc, g
         return NULL;
     step->lock = -1;
     step->desc = store_desc_to_json(desc, status);
-    char key[GB_ARTIFACT_KEY];
-    bool ok = step->desc && store_desc_key(step->desc, key, status);
-    if (ok) {
-        snprintf(step->name, sizeof step->name, "%s-%s", desc->kind, key);
-        ok = (step->root = gb_strdup(store->root, status)) &&
-             (step->final = gb_path_join(status, store->root, step->name)) &&
-             (step->work = gb_path_join(status, store->work, step->name)) &&
-             (step->lock_path = gb_format(status, "%s.lock", step->work));
-    }
+    bool ok = name_of(step->desc, desc->kind, step->name, status) &&
+              (step->root = gb_strdup(store->root, status)) &&
+              (step->final = gb_path_join(status, store->root, step->name)) &&
+              (step->work = gb_path_join(status, store->work, step->name)) &&
+              (step->lock_path = gb_format(status, "%s.lock", step->work));
     if (!ok) {
         gb_artifact_close(step);
         return NULL;
