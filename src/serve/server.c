@@ -96,12 +96,12 @@ static void route(const server *s, request *r, const char *path, const char *met
     }
     while (i < count && strcmp(paths[i].path, path) != 0)
         i++;
-    if (s->site.how->run)
+    if (s->site.how->run) {
         i = count;
-    if (s->site.how->run)
         r->allow = "GET, HEAD";
-    else if (i < count)
+    } else if (i < count) {
         r->allow = paths[i].read ? "POST" : "GET";
+    }
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
     if (s->token && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
