@@ -129,17 +129,18 @@ static bool read_words(reading *r, gb_status *status)
     return ok;
 }
 
-/* What must be given. */
+/* What must be given; first what the command is about. */
 static bool check(const reading *r, gb_status *status)
 {
     const gb_command *command = r->command;
+    if (command->operands_min && r->operands->count < command->operands_min)
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", command->name,
+                       command->needs ? command->needs : command->operands);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
         if (options_missing(&walk.option))
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed",
                            command->name, walk.option.name);
-    return !command->operands_min || r->operands->count >= command->operands_min ||
-           gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", command->name,
-                   command->needs ? command->needs : command->operands);
+    return true;
 }
 
 static bool print_help(const reading *r, gb_status *status)

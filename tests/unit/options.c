@@ -152,6 +152,10 @@ Test(options, operands_that_are_missing_or_none)
     char *argv[] = {(char *)"judge", (char *)"a", NULL};
     cr_expect_eq(gb_command_parse(&other, of_none, 2, argv, &operands, &status), GB_PARSED_BAD);
     cr_expect_str_eq(status.what, "judge needs two files, QRELS and RUN");
+    /* They come before the options that must be given: what the command is about. */
+    operands.count = 0;
+    cr_expect_eq(gb_command_parse(&other, tables, 2, argv, &operands, &status), GB_PARSED_BAD);
+    cr_expect_str_eq(status.what, "judge needs two files, QRELS and RUN");
     cr_expect_eq(gb_command_parse(&(gb_command){.name = "none"}, of_none, 2, argv, NULL, &status),
                  GB_PARSED_BAD);
     cr_expect_str_eq(status.what, "none: unexpected \"a\"");
