@@ -84,6 +84,7 @@ typedef struct gb_os_command {
     const char *const
         *environment;   /* NAME=VALUE beside those of this process, up to NULL; or NULL */
     int output, errors; /* descriptors for its stdout and stderr; -1: those of this process */
+    bool apart; /* of a group of its own: a terminal's Ctrl-C does not reach it, nor its input */
 } gb_os_command;
 
 typedef struct gb_os_process {
@@ -101,6 +102,8 @@ int gb_os_start(const gb_os_command *command, gb_os_process *process);
 bool gb_os_ended(gb_os_process *process, bool wait, int *code);
 /* Asks it to stop, as gb_os_on_stop hears it. */
 void gb_os_stop(const gb_os_process *process);
+/* Has a launcher pass on to what it started that it should stop. */
+void gb_os_stop_launched(const gb_os_process *launcher);
 void gb_os_kill(const gb_os_process *process);
 /* Ends this process at once, without any cleaning up. */
 void gb_os_kill_this(void);

@@ -1,5 +1,5 @@
 /* Ranks module: lets several processes make one artifact together, each on a device of its own, on
- * one machine or several. They are started by an MPI launcher (mpirun, srun) or by gb_ranks_start.
+ * one machine or several. They are started by an MPI launcher (mpirun, srun) or by gb_ranks_run.
  * If the program was built without MPI, a process is always alone, and joining others fails with a
  * message that says what to install.
  *
@@ -15,10 +15,12 @@ uint32_t
 gb_ranks_launched(const gb_config *config); /* processes of the job; 1: not launched with others */
 uint32_t
 gb_ranks_launched_rank(const gb_config *config); /* number of this one among them; 0 when alone */
-/* Replaces this process by a launcher that starts `count` processes of this program with these
- * arguments (argv[0] is the command, the last is NULL). The launcher is $GABBRO_MPIRUN, or mpirun
- * with options for ranks that share a machine, followed by -n COUNT. Returns only if that fails. */
-bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[], gb_status *status);
+/* Runs a launcher that starts `count` processes of this program with these arguments (argv[0] is
+ * the command, the last is NULL). The launcher is $GABBRO_MPIRUN, or mpirun with options for ranks
+ * that share a machine, followed by -n COUNT. If this process is asked to stop, it has the launcher
+ * pass that on, and waits. *code: the launcher's exit code, where it could be started. */
+bool gb_ranks_run(const gb_config *config, uint32_t count, char *const argv[], int *code,
+                  gb_status *status);
 
 typedef struct gb_ranks gb_ranks;
 /* Joins the other processes of the job. To be called once per process. */

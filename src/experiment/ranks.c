@@ -75,7 +75,8 @@ static bool take_device(gb_maker *maker, gb_status *status)
 
 /* ---- beginning ---- */
 
-/* The same command in several processes; only returns where that fails. */
+/* The same command in several processes, with whose exit code this one ends; only returns where
+ * they cannot be started. */
 static bool start(const gb_maker *maker, char *const argv[], gb_status *status)
 {
     static char option[] = "--shaders";
@@ -90,7 +91,9 @@ static bool start(const gb_maker *maker, char *const argv[], gb_status *status)
             words[count++] = option;
             words[count++] = folder;
         }
-        gb_ranks_start(maker->config, maker->how.count, words, status);
+        int code;
+        if (gb_ranks_run(maker->config, maker->how.count, words, &code, status))
+            exit(code);
     }
     free(words);
     free(folder);

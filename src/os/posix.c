@@ -260,6 +260,11 @@ static _Noreturn void become(const gb_os_command *command, const char *program, 
     (void)parent;
 #endif
     signal(SIGPIPE, SIG_DFL);
+    int nothing = command->apart ? open("/dev/null", O_RDONLY) : -1;
+    if (command->apart)
+        setpgid(0, 0);
+    if (nothing >= 0)
+        dup2(nothing, STDIN_FILENO);
     if (command->output >= 0)
         dup2(command->output, STDOUT_FILENO);
     if (command->errors >= 0)
@@ -325,6 +330,12 @@ bool gb_os_ended(gb_os_process *process, bool wait, int *code)
 void gb_os_stop(const gb_os_process *process)
 {
     kill((pid_t)process->id, SIGTERM);
+}
+
+/* A launcher that gets SIGTERM kills what it started, soon. */
+void gb_os_stop_launched(const gb_os_process *launcher)
+{
+    kill((pid_t)launcher->id, SIGUSR1);
 }
 
 void gb_os_kill(const gb_os_process *process)

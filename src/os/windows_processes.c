@@ -192,6 +192,11 @@ void gb_os_stop(const gb_os_process *process)
     CloseHandle(event);
 }
 
+void gb_os_stop_launched(const gb_os_process *launcher)
+{
+    gb_os_stop(launcher);
+}
+
 void gb_os_kill(const gb_os_process *process)
 {
     const kept *keep = process->handles;

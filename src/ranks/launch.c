@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A word as a number; `otherwise` where there is none. */
 static uint32_t number(const char *text, uint32_t otherwise)
@@ -52,12 +51,26 @@ uint32_t gb_ranks_launched_rank(const gb_config *config)
     return count > 1 ? rank : 0;
 }
 
-/* Ranks that wait give their core away (oversubscribe), no rank is bound to a core, and a rank that
- * is told to stop has time to keep a checkpoint. */
-static const char by_default[] =
-    "mpirun --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 20";
+/* Ranks that wait give their core away (oversubscribe), and no rank is bound to a core. */
+static const char by_default[] = "mpirun --oversubscribe --bind-to none";
 
-bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[], gb_status *status)
+#define LOOK_MS 50 /* between looks whether the launcher has ended */
+
+/* The launcher's exit code, once it has ended. */
+static int code_of(gb_os_process *launcher)
+{
+    int code = 0;
+    for (bool told = false; !gb_os_ended(launcher, false, &code);) {
+        if (gb_interrupted() && !told)
+            gb_os_stop_launched(launcher);
+        told = told || gb_interrupted();
+        gb_os_wait(NULL, 0, LOOK_MS);
+    }
+    return code;
+}
+
+bool gb_ranks_run(const gb_config *config, uint32_t count, char *const argv[], int *code,
+                  gb_status *status)
 {
     enum { MOST_WORDS = 32 };
     static char n[] = "-n";
@@ -68,6 +81,7 @@ bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[],
         return false;
     while (argv[arguments])
         arguments++;
+    bool started = false;
     char **all = gb_alloc(MOST_WORDS + 4 + arguments, sizeof *all, status);
     char *launcher =
         all ? gb_strdup(given && given[strspn(given, " ")] ? given : by_default, status) : NULL;
@@ -84,11 +98,20 @@ bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[],
         all[words++] = ranks;
         all[words++] = self;
         memcpy(all + words, argv, arguments * sizeof *all); /* a NULL is behind them */
-        execvp(all[0], all);
-        gb_fail(status, GB_USAGE, all[0], "apt-get install openmpi-bin, or set GABBRO_MPIRUN",
-                "the launcher of ranks does not start: %s", strerror(errno));
+        gb_os_process process;
+        started =
+            gb_os_start(&(gb_os_command){.program = all[0],
+                                         .words = (const char *const *)all,
+                                         .output = -1,
+                                         .errors = -1,
+                                         .apart = true},
+                        &process) == 0 ||
+            gb_fail(status, GB_USAGE, all[0], "apt-get install openmpi-bin, or set GABBRO_MPIRUN",
+                    "the launcher of ranks does not start: %s", strerror(errno));
+        if (started)
+            *code = code_of(&process);
     }
     free(launcher);
     free(all);
-    return false;
+    return started;
 }

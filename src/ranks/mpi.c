@@ -11,7 +11,8 @@
 #define TAG      1
 #define SPINS    200         /* looks before a wait begins to sleep */
 #define SLEEP_NS 100000      /* between looks after that */
-#define STOP_S   10.0        /* a rank that was told to stop waits for the others this long */
+#define TELL_S   0.3         /* a rank that was told to stop waits so long before it says so */
+#define STOP_S   60.0        /* and this long for the others, who may be in a long step or saving */
 #define LARGEST  (64u << 20) /* bytes of one message */
 
 bool ranks_transport_built(gb_status *status)
@@ -63,6 +64,7 @@ _Noreturn void ranks_transport_abort(int code)
 
 static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
 {
+    static bool said; /* of this rank */
     double told_s = 0;
     for (int looks = 0;; looks++) {
         int done = 0;
@@ -70,8 +72,10 @@ static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
             return false;
         if (done)
             return true;
-        if (gb_interrupted() && told_s == 0) {
+        if (gb_interrupted() && told_s == 0)
             told_s = gb_now_s();
+        if (told_s > 0 && !said && gb_now_s() - told_s > TELL_S) {
+            said = true;
             gb_log(GB_LOG_WARN, "%s: asked to stop while it waits for the other ranks", name);
         }
         if (told_s > 0 && gb_now_s() - told_s > STOP_S)

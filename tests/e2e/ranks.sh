@@ -165,12 +165,6 @@ expect "ranks with different options are refused ($code)" [ $code = 1 ]
 expect "one of them says so" [ "$(grep -c '^gabbro: rank 1 .*what it makes .* is not that of rank 0' said)" = 1 ]
 expect "and nothing is made" [ "$(ls different)" = work ]
 
-# What is ended waits a while for the others.
-[ -n "$full" ] || {
-    checks_end
-    exit
-}
-
 # ---- stopped, killed, failed, and resumed by others ------------------------------------------------
 child=''
 begun() # RANKS: $long in the background by so many ranks, in the store `stopped`, on its way
@@ -201,7 +195,12 @@ if made one $long --simulate-ranks 1; then
     expect "they keep where they are" [ -s "$(echo "$work"/stopped/work/*/resume/checkpoint)" ]
     expect "one of them says so" [ "$(grep -c 'stopped after step' said)" = 1 ]
     begun 2
-    kill -KILL "$(pgrep -P $child | tail -n 1)"
+    kill -INT $child # what Ctrl-C sends
+    ended
+    expect "2 ranks stopped by Ctrl-C end with 75 ($code)" [ $code = 75 ]
+    expect "and keep where they are" grep -q 'stopped after step' said
+    begun 2
+    kill -KILL "$(pgrep -P "$(pgrep -P $child)" | tail -n 1)"
     ended
     expect "of a killed rank the others end, with 137 ($code)" [ $code = 137 ]
     expect "within a minute ($took s)" [ $took -lt 60 ]
