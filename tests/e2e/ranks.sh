@@ -158,9 +158,19 @@ code=0
 expect "more ranks than shards are a wrong command ($code)" [ $code = 2 ]
 expect "that names the option" grep -q -- '--gradient-shards' said
 
+# HOW COMMAND: two ranks of a command that differ: rank 1 runs HOW, where "$@" is the command. Not by `mpirun A : B`, of which
+# Open MPI 5.0.7's mpirun dies.
+two_ranks()
+{
+    how=$1
+    shift
+    mpirun --oversubscribe -n 2 sh -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then exec $how; fi; exec \"\$@\"" sh \
+        "$GABBRO" "$@" >step 2>said </dev/null
+}
+
 code=0
 GABBRO_STORE=$work/different
-mpirun --oversubscribe -n 1 "$GABBRO" $mlm : -n 1 "$GABBRO" $mlm --seed 7 >step 2>said </dev/null || code=$?
+two_ranks '"$@" --seed 7' $mlm || code=$?
 expect "ranks with different options are refused ($code)" [ $code = 1 ]
 expect "one of them says so" [ "$(grep -c '^gabbro: rank 1 .*what it makes .* is not that of rank 0' said)" = 1 ]
 expect "and nothing is made" [ "$(ls different)" = work ]
@@ -185,7 +195,7 @@ ended() # status of the child in $code, how long it took in $took
     took=$(($(date +%s) - since))
 }
 
-long="$mlm --steps 60"
+long="$mlm --steps 300" # so many that none ends before it is told
 if made one $long --simulate-ranks 1; then
     undisturbed=$step
     begun 2
@@ -204,17 +214,19 @@ if made one $long --simulate-ranks 1; then
     ended
     expect "of a killed rank the others end, with 137 ($code)" [ $code = 137 ]
     expect "within a minute ($took s)" [ $took -lt 60 ]
-    expect "who was killed is said" grep -q 'rank [0-9] .*on node .*signal 9' said
-    expect "and in which step" grep -q 'gabbro: .*rank 0 of .* on .*, step [0-9]' said
+    expect "who was killed is said" [ -n "$(tr '\n' ' ' <said | grep 'rank [0-9] .*on node .*signal 9')" ]
+    case $(mpirun --version) in
+        *'(Open MPI) 4.'*) expect "and in which step" grep -q 'gabbro: .*rank 0 of .* on .*, step [0-9]' said ;;
+        *) ;; # ends rank 0 before it can say so
+    esac
     made stopped $long --gradient-shards 8 &&
         same_files "2 ranks, stopped, killed, ended by one process" "$step" "$undisturbed"
 fi
 
-# A call that fails on one rank only, in the middle of its sixty steps.
+# A call that fails on one rank only, in the middle of its steps.
 GABBRO_STORE=$work/failed
 code=0
-mpirun --oversubscribe -n 1 "$GABBRO" $long : -n 1 env GABBRO_FAIL_AT=3000 "$GABBRO" $long \
-    >step 2>said </dev/null || code=$?
+two_ranks 'env GABBRO_FAIL_AT=3000 "$@"' $long || code=$?
 expect "a failure on rank 1 ends all with its code ($code)" [ "$code" -ge 3 ]
 expect "in one line: rank, machine, step and cause" \
     [ "$(grep -c '^gabbro: rank 1 of 2 on .*, pretrain mlm, step [0-9].*: ' said)" = 1 ]
