@@ -179,6 +179,7 @@ expect "and nothing is made" [ "$(ls different)" = work ]
 child=''
 begun() # RANKS: $long in the background by so many ranks, in the store `stopped`, on its way
 {
+    : >said # what the last one said is not meant
     GABBRO_STORE=$work/stopped "$GABBRO" $long --ranks "$1" >step 2>said &
     child=$!
     patience=1200
