@@ -64,7 +64,7 @@ static bool list_samples(samples *all, const char *path, gb_status *status)
 {
     if (!gb_dir_exists(path))
         return add_file(all, gb_strdup(path, status), true, status);
-    gb_import_names list;
+    gb_entries list;
     bool ok = data_import_list(path, &list, status);
     const char *before = NULL;
     for (size_t i = 0; ok && i < list.count; i++) {
@@ -76,7 +76,7 @@ static bool list_samples(samples *all, const char *path, gb_status *status)
         ok = add_file(all, gb_path_join(status, path, name), !same, status);
         before = name;
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     if (ok && !all->count)
         ok = gb_fail(status, GB_DATA, path, "predicted_queries_*.txt, a line a passage",
                      "no file of queries in this folder");

@@ -192,7 +192,7 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
         [GB_FILE_TREC] = data_import_trec,
         [GB_FILE_IDS] = NULL, /* a file alone; the last kind */
     };
-    gb_import_names list;
+    gb_entries list;
     gb_file_kind kind = GB_FILE_OTHER;
     bool ok = data_import_list(folder, &list, status);
     for (size_t i = 0; ok && i < list.count && !readers[kind]; i++) {
@@ -204,7 +204,7 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
         ok = path && data_import_kind(path, &kind, status);
         free(path);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     *found = readers[kind] != NULL;
     return ok && (!*found || readers[kind](import, folder, status));
 }
@@ -253,12 +253,12 @@ static bool read_path(gb_import *import, const char *path, gb_status *status)
 /* The only file or folder in a folder, or the folder itself. */
 static char *only_entry(const char *folder, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     if (!data_import_list(folder, &list, status))
         return NULL;
     char *path =
         list.count == 1 ? gb_path_join(status, folder, list.names[0]) : gb_strdup(folder, status);
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return path;
 }
 
@@ -295,7 +295,7 @@ static bool read_archive(gb_import *import, const char *path, const char *beside
 /* The one archive of a folder, as it is fetched; *path is NULL where there is none or more. */
 static bool find_archive(const char *folder, char **path, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     *path = NULL;
     if (!data_import_list(folder, &list, status))
         return false;
@@ -306,7 +306,7 @@ static bool find_archive(const char *folder, char **path, gb_status *status)
             count++;
         }
     bool ok = count != 1 || (*path = gb_path_join(status, folder, list.names[found])) != NULL;
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok;
 }
 

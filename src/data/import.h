@@ -76,15 +76,8 @@ bool data_import_ends(const char *name, const char *end);
 /* *path becomes folder/name, folder/name.gz or folder/name.zst, whichever exists, or NULL; the
  * caller frees it. False only on lack of memory. */
 bool data_import_find(const char *folder, const char *name, char **path, gb_status *status);
-/* Names of the files in a folder, by bytes; those that start with a dot left out. A folder that is
- * not there has none. Free with data_import_names_free. */
-typedef struct gb_import_names {
-    char **names;    /* sorted */
-    size_t count;    /* how many */
-    size_t capacity; /* allocated */
-} gb_import_names;
-bool data_import_list(const char *folder, gb_import_names *list, gb_status *status);
-void data_import_names_free(gb_import_names *list);
+/* gb_entries_read of all names in a folder; one that is not there, or a file, has none. */
+bool data_import_list(const char *folder, gb_entries *list, gb_status *status);
 
 /* ---- judgements (import_qrels.c); after all queries and passages ---- */
 

@@ -42,7 +42,7 @@ static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, g
  * the same split the plain one, as of texts. */
 static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     if (!data_import_list(folder, &list, status))
         return false;
     bool ok = true;
@@ -63,7 +63,7 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
             free(split);
         }
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok;
 }
 

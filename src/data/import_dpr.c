@@ -99,7 +99,7 @@ static bool describe(const asking *a, gb_status *status)
 
 bool data_import_questions(gb_import *import, const char *folder, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     if (!data_import_list(folder, &list, status))
         return false;
     char *dir = gb_path_join(status, import->dir, "questions");
@@ -125,7 +125,7 @@ bool data_import_questions(gb_import *import, const char *folder, gb_status *sta
     }
     free(answers);
     free(dir);
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok;
 }
 

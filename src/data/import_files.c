@@ -2,10 +2,10 @@
  */
 #include "data/import.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void data_import_files_done(gb_import *import)
 {
@@ -46,19 +46,21 @@ gb_lines *data_import_open(gb_import *import, const char *path, gb_status *statu
         gb_lines_close(lines);
         return NULL;
     }
-    const char *slash = strrchr(path, '/');
-    json_object_set_new(import->files, slash ? slash + 1 : path, json_string(hex));
+    size_t length;
+    json_object_set_new(import->files, gb_path_name(path, &length), json_string(hex));
     begin_file(import, lines);
     return lines;
 }
 
+/* Of one file, as it is or compressed. */
+static const char *const endings[] = {"", ".gz", ".zst"};
+
 size_t data_import_stem(const char *name)
 {
-    static const char *const endings[] = {".gz", ".zst"};
     size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 1; i < sizeof endings / sizeof *endings; i++) {
         size_t end = strlen(endings[i]);
-        if (length > end && strcmp(name + length - end, endings[i]) == 0)
+        if (length > end && gb_ends_with(name, length, endings[i]))
             return length - end;
     }
     return length;
@@ -71,7 +73,6 @@ bool data_import_ends(const char *name, const char *end)
 
 bool data_import_find(const char *folder, const char *name, char **path, gb_status *status)
 {
-    static const char *const endings[] = {"", ".gz", ".zst"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         *path = gb_format(status, "%s/%s%s", folder, name, endings[i]);
         if (!*path)
@@ -84,39 +85,11 @@ bool data_import_find(const char *folder, const char *name, char **path, gb_stat
     return true;
 }
 
-static int by_bytes(const void *a, const void *b)
+bool data_import_list(const char *folder, gb_entries *list, gb_status *status)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-bool data_import_list(const char *folder, gb_import_names *list, gb_status *status)
-{
-    *list = (gb_import_names){0};
-    DIR *dir = GB_TRY_OPEN(opendir(folder));
-    if (!dir)
-        return errno == ENOENT || errno == ENOTDIR ||
-               gb_fail(status, GB_DATA, folder, "check its permissions",
-                       "cannot read the folder: %s", strerror(errno));
-    bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        ok = gb_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, status) &&
-             (list->names[list->count] = gb_strdup(entry->d_name, status)) != NULL;
-        list->count += ok;
-    }
-    closedir(dir);
-    if (ok && list->count)
-        qsort(list->names, list->count, sizeof *list->names, by_bytes);
-    if (!ok)
-        data_import_names_free(list);
-    return ok;
-}
-
-void data_import_names_free(gb_import_names *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->names[i]);
-    free(list->names);
-    *list = (gb_import_names){0};
+    struct stat info;
+    bool none =
+        stat(folder, &info) == 0 ? !S_ISDIR(info.st_mode) : errno == ENOENT || errno == ENOTDIR;
+    *list = (gb_entries){0};
+    return none || gb_entries_read(folder, "*", list, status);
 }

@@ -50,7 +50,7 @@ static bool each_line(gb_import *import, const char *folder, const char *name, g
 
 bool data_import_flag_splits(gb_import *import, const char *folder, bool *found, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     *found = false;
     bool ok = data_import_list(folder, &list, status);
     for (size_t i = 0; ok && i < list.count; i++)
@@ -69,6 +69,6 @@ bool data_import_flag_splits(gb_import *import, const char *folder, bool *found,
              each_line(import, folder, list.names[i], take_judgement, &j, status);
         ok = data_import_judge_close(import, &j.judging, ok, status);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok;
 }

@@ -224,7 +224,7 @@ static bool read_all_judgements(gb_import *import, const char *folder, judged_fi
 }
 
 /* Read the queries of all splits, then their judgements. */
-static bool read_splits(gb_import *import, const char *folder, const gb_import_names *list,
+static bool read_splits(gb_import *import, const char *folder, const gb_entries *list,
                         gb_status *status)
 {
     bool small = false, ok = true;
@@ -250,9 +250,9 @@ static bool read_splits(gb_import *import, const char *folder, const gb_import_n
 
 bool data_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status)
 {
-    gb_import_names list = {0};
+    gb_entries list = {0};
     bool ok = data_import_list(folder, &list, status) && read_splits(import, folder, &list, status);
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok;
 }
 

@@ -45,7 +45,7 @@ bool data_import_pyserini(gb_import *import, const char *path, gb_status *status
     import->structure = "none: each passage is its own document";
     if (!gb_dir_exists(path))
         return read_file(import, path, status) && data_import_corpus_done(import, path, status);
-    gb_import_names list;
+    gb_entries list;
     bool ok = data_import_list(path, &list, status);
     for (size_t i = 0; ok && i < list.count; i++) {
         gb_file_kind kind = GB_FILE_OTHER;
@@ -56,7 +56,7 @@ bool data_import_pyserini(gb_import *import, const char *path, gb_status *status
         ok = file && ok && (kind != GB_FILE_CONTENTS || read_file(import, file, status));
         free(file);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok && data_import_corpus_done(import, path, status) &&
            data_import_msmarco_splits(import, path, status);
 }

@@ -396,10 +396,10 @@ static bool read_file(squad *s, const char *path, gb_status *status)
 }
 
 /* The files of this layout in a folder, or the one file; paths. */
-static bool list_files(const char *path, gb_import_names *list, gb_status *status)
+static bool list_files(const char *path, gb_entries *list, gb_status *status)
 {
     if (!gb_dir_exists(path)) {
-        *list = (gb_import_names){0};
+        *list = (gb_entries){0};
         return gb_grow(&list->names, &list->capacity, 1, sizeof *list->names, status) &&
                (list->names[0] = gb_strdup(path, status)) && (list->count = 1);
     }
@@ -444,7 +444,7 @@ static void say(const squad *s)
 }
 
 /* All files, and the splits at their end. */
-static bool read_files(squad *s, const gb_import_names *list, gb_status *status)
+static bool read_files(squad *s, const gb_entries *list, gb_status *status)
 {
     s->divide = !s->import->params->keep_splits;
     for (size_t i = 0; i < list->count; i++)
@@ -468,10 +468,10 @@ bool data_import_squad(gb_import *import, const char *path, gb_status *status)
     squad s = {.import = import,
                .cut = {.import = import, .words = words ? words : PASSAGE_WORDS, .at_most = true},
                .articles = gb_map_create(status)};
-    gb_import_names list = {0};
+    gb_entries list = {0};
     bool ok = s.articles && list_files(path, &list, status) && read_files(&s, &list, status) &&
               data_import_corpus_done(import, path, status);
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     data_import_cutter_free(&s.cut);
     data_stand_ins_free(&s.stand_ins);
     gb_map_destroy(s.articles);

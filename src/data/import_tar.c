@@ -199,7 +199,7 @@ bool data_import_unarchive(const char *path, const char *folder, gb_status *stat
 
 bool data_import_link_files(const char *from, const char *to, gb_status *status)
 {
-    gb_import_names list;
+    gb_entries list;
     char *folder = gb_dir_exists(to) ? gb_os_real_path(from) : NULL;
     bool ok = data_import_list(from, &list, status);
     for (size_t i = 0; ok && folder && i < list.count; i++) {
@@ -213,7 +213,7 @@ bool data_import_link_files(const char *from, const char *to, gb_status *status)
         free(link);
         free(file);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     free(folder);
     return ok;
 }

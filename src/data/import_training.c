@@ -184,7 +184,7 @@ static bool read_file(reading *r, const char *path, gb_status *status)
 }
 
 /* The training files of a folder. */
-static bool list_files(const char *folder, gb_import_names *list, gb_status *status)
+static bool list_files(const char *folder, gb_entries *list, gb_status *status)
 {
     if (!data_import_list(folder, list, status))
         return false;
@@ -206,8 +206,8 @@ static bool list_files(const char *folder, gb_import_names *list, gb_status *sta
 }
 
 /* All files of one split. */
-static bool read_split(reading *r, const char *folder, const gb_import_names *list,
-                       gb_named_split split, gb_status *status)
+static bool read_split(reading *r, const char *folder, const gb_entries *list, gb_named_split split,
+                       gb_status *status)
 {
     r->split = split;
     r->judging = (gb_import_judging){0};
@@ -231,7 +231,7 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
 {
     bool folder = gb_dir_exists(path), ok;
     reading r = {.import = import, .own = import->passages == 0, .given = import->queries};
-    gb_import_names list = {0};
+    gb_entries list = {0};
     if (folder) {
         ok = list_files(path, &list, status);
     } else {
@@ -250,7 +250,7 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
             any = any || (int)data_import_named_split(list.names[i]) == split;
         ok = !any || read_split(&r, folder ? path : "", &list, (gb_named_split)split, status);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     gb_map_destroy(r.own_ids);
     if (ok && r.other_texts) {
         data_import_note(import,

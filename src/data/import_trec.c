@@ -183,14 +183,14 @@ bool data_import_trec(gb_import *import, const char *path, gb_status *status)
     import->structure = "none: each document is one passage";
     if (!gb_dir_exists(path))
         return read_file(import, path, status) && data_import_corpus_done(import, path, status);
-    gb_import_names list;
+    gb_entries list;
     bool ok = data_import_list(path, &list, status);
     for (size_t i = 0; ok && i < list.count; i++) {
         char *file = gb_path_join(status, path, list.names[i]);
         ok = file && (!data_import_ends(list.names[i], ".trec") || read_file(import, file, status));
         free(file);
     }
-    data_import_names_free(&list);
+    gb_entries_free(&list);
     return ok && data_import_corpus_done(import, path, status) &&
            data_import_msmarco_splits(import, path, status);
 }
