@@ -84,7 +84,7 @@ typedef struct gb_os_command {
     const char *const
         *environment;   /* NAME=VALUE beside those of this process, up to NULL; or NULL */
     int output, errors; /* descriptors for its stdout and stderr; -1: those of this process */
-    bool apart; /* of a group of its own: a terminal's Ctrl-C does not reach it, nor its input */
+    bool apart; /* no terminal's Ctrl-C and input reach it (not on Windows, which has no ranks) */
 } gb_os_command;
 
 typedef struct gb_os_process {

@@ -260,11 +260,11 @@ static _Noreturn void become(const gb_os_command *command, const char *program, 
     (void)parent;
 #endif
     signal(SIGPIPE, SIG_DFL);
-    int nothing = command->apart ? open("/dev/null", O_RDONLY) : -1;
-    if (command->apart)
+    if (command->apart) {
+        int nothing = gb_os_open("/dev/null", O_RDONLY);
         setpgid(0, 0);
-    if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
+    }
     if (command->output >= 0)
         dup2(command->output, STDOUT_FILENO);
     if (command->errors >= 0)
@@ -291,6 +291,9 @@ int gb_os_start(const gb_os_command *command, gb_os_process *process)
         free(environment);
         return -1;
     }
+    struct sigaction children;
+    if (sigaction(SIGCHLD, NULL, &children) == 0 && children.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL); /* inherited; nobody could learn that a child has ended */
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         become(command, program, environment, parent, trouble[1]);

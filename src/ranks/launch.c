@@ -60,10 +60,12 @@ static const char by_default[] = "mpirun --oversubscribe --bind-to none";
 static int code_of(gb_os_process *launcher)
 {
     int code = 0;
-    for (bool told = false; !gb_os_ended(launcher, false, &code);) {
-        if (gb_interrupted() && !told)
+    bool told = false;
+    while (!gb_os_ended(launcher, false, &code)) {
+        if (!told && gb_interrupted()) {
             gb_os_stop_launched(launcher);
-        told = told || gb_interrupted();
+            told = true;
+        }
         gb_os_wait(NULL, 0, LOOK_MS);
     }
     return code;

@@ -64,7 +64,7 @@ _Noreturn void ranks_transport_abort(int code)
 
 static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
 {
-    static bool said; /* of this rank */
+    static bool said; /* this rank has said that it waits */
     double told_s = 0;
     for (int looks = 0;; looks++) {
         int done = 0;
@@ -74,11 +74,12 @@ static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
             return true;
         if (gb_interrupted() && told_s == 0)
             told_s = gb_now_s();
-        if (told_s > 0 && !said && gb_now_s() - told_s > TELL_S) {
+        double waited_s = told_s > 0 ? gb_now_s() - told_s : 0;
+        if (waited_s > TELL_S && !said) {
             said = true;
             gb_log(GB_LOG_WARN, "%s: asked to stop while it waits for the other ranks", name);
         }
-        if (told_s > 0 && gb_now_s() - told_s > STOP_S)
+        if (waited_s > STOP_S)
             return gb_fail(status, GB_INTERRUPTED, name, "run the same command to resume",
                            "stopped while it waited for the other ranks");
         if (looks < SPINS)

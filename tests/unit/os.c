@@ -163,6 +163,30 @@ Test(os, a_program_that_is_not_there_is_no_process)
     cr_expect(gb_os_start(&command, &process) < 0 && errno == ENOENT && process.id == 0);
 }
 
+Test(os, the_end_of_a_process_is_seen_where_a_parent_ignored_such_ends)
+{
+    const char *words[] = {"true", NULL};
+    const gb_os_command command = {words[0], words, NULL, -1, -1};
+    gb_os_process process;
+    int code = -1;
+    signal(SIGCHLD, SIG_IGN);
+    start(&command, &process);
+    cr_expect(gb_os_ended(&process, true, &code) && code == 0);
+}
+
+Test(os, a_process_apart_has_a_group_of_its_own_and_no_input)
+{
+    const char *words[] = {"sh", "-c", "! read line && [ $(cut -d ' ' -f 5 /proc/$$/stat) = $$ ]",
+                           NULL};
+    const gb_os_command command = {words[0], words, NULL, -1, -1, .apart = true};
+    gb_os_process process;
+    int input[2], code = -1;
+    cr_assert(gb_os_pipe(input) == 0 && write(input[1], "typed\n", 6) == 6 &&
+              dup2(input[0], STDIN_FILENO) == STDIN_FILENO);
+    start(&command, &process);
+    cr_expect(gb_os_ended(&process, true, &code) && code == 0);
+}
+
 Test(os, a_process_is_stopped_and_killed)
 {
     const char *words[] = {"sleep", "60", NULL};
