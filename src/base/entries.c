@@ -17,7 +17,7 @@ bool gb_entries_read(const char *folder, const char *pattern, gb_entries *list, 
     DIR *dir = GB_TRY_OPEN(opendir(folder));
     if (!dir)
         return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
-                       "cannot list: %s", strerror(errno));
+                       "cannot read the folder: %s", strerror(errno));
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.' || !gb_matches(pattern, entry->d_name))

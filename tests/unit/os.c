@@ -163,6 +163,7 @@ Test(os, a_program_that_is_not_there_is_no_process)
     cr_expect(gb_os_start(&command, &process) < 0 && errno == ENOENT && process.id == 0);
 }
 
+#ifndef _WIN32 /* which has neither */
 Test(os, the_end_of_a_process_is_seen_where_a_parent_ignored_such_ends)
 {
     const char *words[] = {"true", NULL};
@@ -186,6 +187,7 @@ Test(os, a_process_apart_has_a_group_of_its_own_and_no_input)
     start(&command, &process);
     cr_expect(gb_os_ended(&process, true, &code) && code == 0);
 }
+#endif
 
 Test(os, a_process_is_stopped_and_killed)
 {
