@@ -295,6 +295,8 @@ typedef struct gb_entries {
 bool gb_entries_read(const char *folder, const char *pattern, gb_entries *entries,
                      gb_status *status);
 void gb_entries_free(gb_entries *entries);
+/* Copies what gb_entries_read finds in a folder, and in the folders in it, into one that is made. */
+bool gb_copy_tree(const char *from, const char *to, gb_status *status);
 /* Reads a line with its end from a file into *line, which has *space bytes and grows; the caller
  * frees it. Its bytes, or -1 at the end of the file or with errno. */
 int64_t gb_read_line(FILE *file, char **line, size_t *space);

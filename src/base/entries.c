@@ -1,4 +1,4 @@
-/* What is in a folder. */
+/* What is in a folder, and a copy of it. */
 #include "gabbro/base.h"
 
 #include <dirent.h>
@@ -44,4 +44,25 @@ void gb_entries_free(gb_entries *list)
         free(list->names[i]);
     free(list->names);
     *list = (gb_entries){0};
+}
+
+static bool copy_entry(const char *from, const char *to, const char *name, gb_status *status)
+{
+    char *source = gb_path_join(status, from, name);
+    char *target = source ? gb_path_join(status, to, name) : NULL;
+    bool ok = target && (gb_dir_exists(source) ? gb_copy_tree(source, target, status)
+                                               : gb_copy_file(source, target, status));
+    free(source);
+    free(target);
+    return ok;
+}
+
+bool gb_copy_tree(const char *from, const char *to, gb_status *status)
+{
+    gb_entries entries;
+    bool ok = gb_entries_read(from, "*", &entries, status) && gb_make_dirs(to, status);
+    for (size_t i = 0; ok && i < entries.count; i++)
+        ok = copy_entry(from, to, entries.names[i], status);
+    gb_entries_free(&entries);
+    return ok;
 }

@@ -3,8 +3,6 @@
 #include "site.h"
 #include <gabbro/os.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,20 +47,17 @@ static bool put_in(bundle *b, const char *folder, const char *file, const char *
 /* All files of a folder, and of those in it. */
 static bool put_folder(bundle *b, const char *from, const char *name, gb_status *status)
 {
-    DIR *dir = GB_TRY_OPEN(opendir(from));
-    bool ok = dir || gb_fail(status, GB_DATA, from, NULL, "cannot list: %s", strerror(errno));
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *source = gb_path_join(status, from, entry->d_name);
-        char *target = source ? gb_path_join(status, name, entry->d_name) : NULL;
+    gb_entries entries;
+    bool ok = gb_entries_read(from, "*", &entries, status);
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        char *source = gb_path_join(status, from, entries.names[i]);
+        char *target = source ? gb_path_join(status, name, entries.names[i]) : NULL;
         ok = target && (gb_dir_exists(source) ? put_folder(b, source, target, status)
                                               : put(b, source, target, status));
         free(source);
         free(target);
     }
-    if (dir)
-        closedir(dir);
+    gb_entries_free(&entries);
     return ok;
 }
 

@@ -5,8 +5,6 @@
 #include <gabbro/eval.h>
 #include <gabbro/json.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,20 +150,20 @@ static bool check_splits(checked *c, const char *evaluation, const json_t *run, 
                          gb_status *status)
 {
     const json_t *settings = json_object_get(run, "settings");
-    bool drop = json_is_true(json_object_get(settings, "drop-identical")), ok = true;
+    bool drop = json_is_true(json_object_get(settings, "drop-identical")), ok;
     const char *of = gb_json_text(json_object_get(run, "inputs"), "collection");
     char *qrels = gb_format(status, "%s/collections/%s/qrels", c->folder, of);
-    DIR *dir = qrels && *of ? opendir(qrels) : NULL; /* a mean has no collection */
-    for (struct dirent *entry; ok && dir && (entry = readdir(dir));) {
+    gb_entries files = {0};
+    ok = qrels && (!*of || !gb_dir_exists(qrels) || /* a mean has no collection */
+                   gb_entries_read(qrels, "*", &files, status));
+    for (size_t i = 0; ok && i < files.count; i++) {
         char split[100];
-        snprintf(split, sizeof split, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
-        char *file = *split ? gb_path_join(status, qrels, entry->d_name) : NULL;
-        ok = !*split || (file && measure_again(c, evaluation, split, file, drop, again, status));
+        snprintf(split, sizeof split, "%.*s", (int)strcspn(files.names[i], "."), files.names[i]);
+        char *file = gb_path_join(status, qrels, files.names[i]);
+        ok = file && measure_again(c, evaluation, split, file, drop, again, status);
         free(file);
     }
-    if (dir)
-        closedir(dir);
-    ok = ok && qrels;
+    gb_entries_free(&files);
     free(qrels);
     return ok;
 }
@@ -198,16 +196,14 @@ static bool check_evaluations(checked *c, gb_status *status)
 {
     uint64_t wrong = c->wrong;
     char *folder = gb_path_join(status, c->folder, "evaluations");
-    DIR *dir = folder ? GB_TRY_OPEN(opendir(folder)) : NULL;
-    bool ok = dir || (folder &&
-                      gb_fail(status, GB_DATA, folder, NULL, "cannot list: %s", strerror(errno)));
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        char *one = entry->d_name[0] == '.' ? NULL : gb_path_join(status, folder, entry->d_name);
-        ok = entry->d_name[0] == '.' || (one && check_evaluation(c, one, status));
+    gb_entries evaluations = {0};
+    bool ok = folder && gb_entries_read(folder, "*", &evaluations, status);
+    for (size_t i = 0; ok && i < evaluations.count; i++) {
+        char *one = gb_path_join(status, folder, evaluations.names[i]);
+        ok = one && check_evaluation(c, one, status);
         free(one);
     }
-    if (dir)
-        closedir(dir);
+    gb_entries_free(&evaluations);
     free(folder);
     if (ok && wrong == c->wrong)
         fprintf(c->out,

@@ -4,8 +4,6 @@
 
 #include <gabbro/eval.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,14 +80,16 @@ static bool open_all(exported *e, gb_status *status)
 
 /* ---- files ---- */
 
-static bool write_run(const exported *e, const char *file, const char *from, const char *to,
+/* The run of a split, by its file: SPLIT.trec. */
+static bool write_run(const exported *e, const char *folder, const char *file, const char *out,
                       gb_status *status)
 {
     gb_run_names names = {0};
     gb_run run = {0};
     gb_text header = {0};
+    char *from = gb_path_join(status, folder, file), *to = gb_path_join(status, out, file);
     char *split = gb_strdup(file, status);
-    bool ok = split && gb_run_names_create(&names, status) &&
+    bool ok = from && to && split && gb_run_names_create(&names, status) &&
               gb_run_read(from, GB_RUN_TREC, &names, &run, NULL, status);
     if (ok) {
         split[strlen(split) - strlen(".trec")] = '\0';
@@ -101,40 +101,9 @@ static bool write_run(const exported *e, const char *file, const char *from, con
     gb_text_free(&header);
     gb_run_free(&run);
     gb_run_names_free(&names);
+    free(from);
+    free(to);
     free(split);
-    return ok;
-}
-
-/* Something done with a file of a folder; both are paths. */
-typedef bool copy_fn(const exported *e, const char *name, const char *from, const char *to,
-                     gb_status *status);
-
-static bool copy_plain(const exported *e, const char *name, const char *from, const char *to,
-                       gb_status *status)
-{
-    (void)e;
-    return !strcmp(name, "README.md") || gb_copy_file(from, to, status);
-}
-
-/* Each file of a folder, and of those in it, into a folder that is made. */
-static bool each_file(const exported *e, const char *from, const char *to, copy_fn *copy,
-                      gb_status *status)
-{
-    DIR *dir = GB_TRY_OPEN(opendir(from));
-    if (!dir)
-        return gb_fail(status, GB_DATA, from, NULL, "cannot list: %s", strerror(errno));
-    bool ok = gb_make_dirs(to, status);
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *source = gb_path_join(status, from, entry->d_name);
-        char *target = source ? gb_path_join(status, to, entry->d_name) : NULL;
-        ok = target && (gb_dir_exists(source) ? each_file(e, source, target, copy, status)
-                                              : copy(e, entry->d_name, source, target, status));
-        free(source);
-        free(target);
-    }
-    closedir(dir);
     return ok;
 }
 
@@ -142,7 +111,11 @@ static bool write_runs(const exported *e, const char *out, gb_status *status)
 {
     char *from = gb_path_join(status, e->evaluation->path, "runs");
     char *to = from ? gb_path_join(status, out, "runs") : NULL;
-    bool ok = to && each_file(e, from, to, write_run, status);
+    gb_entries files = {0};
+    bool ok = to && gb_entries_read(from, "*.trec", &files, status) && gb_make_dirs(to, status);
+    for (size_t i = 0; ok && i < files.count; i++)
+        ok = write_run(e, from, files.names[i], to, status);
+    gb_entries_free(&files);
     free(from);
     free(to);
     return ok;
@@ -160,7 +133,7 @@ static bool write_model(const exported *e, const char *out, gb_status *status)
     if (ok && readme && gb_file_exists(readme))
         ok = (card = gb_read_file(readme, NULL, status));
     if (ok && has && e->params->model)
-        ok = to && each_file(e, from, to, copy_plain, status);
+        ok = to && gb_copy_tree(from, to, status);
     if (ok) {
         report_export_card(e, card, &text);
         ok = gb_text_write_in(&text, to ? to : out, "README.md", status);

@@ -198,27 +198,11 @@ static void figure_slug(const char *folder, char *slug, size_t size)
     report_site_slug(name, slug, size);
 }
 
-/* The plain files of a folder into figures/<slug>/. */
+/* The folder of a figure as figures/<slug>/. */
 static bool copy_figure(const site_figure *figure, const char *out, gb_status *status)
 {
-    const char *folder = figure->folder;
     char *target = gb_format(status, "%s/figures/%s", out, figure->slug);
-    bool ok = target && gb_make_dirs(target, status);
-    DIR *dir = ok ? opendir(folder) : NULL;
-    if (ok && !dir)
-        ok = gb_fail(status, GB_DATA, folder, NULL, "cannot read the folder");
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        struct stat info;
-        char *from = gb_path_join(status, folder, entry->d_name);
-        char *to = gb_path_join(status, target, entry->d_name);
-        ok = from && to;
-        if (ok && !stat(from, &info) && S_ISREG(info.st_mode))
-            ok = gb_copy_file(from, to, status);
-        free(from);
-        free(to);
-    }
-    if (dir)
-        closedir(dir);
+    bool ok = target && gb_copy_tree(figure->folder, target, status);
     free(target);
     return ok;
 }

@@ -4,8 +4,6 @@
 #include <gabbro/eval.h>
 #include <gabbro/report.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,18 +181,16 @@ static bool measure_runs(judged *j, const char *folder, const char *out, json_t 
                          gb_status *status)
 {
     char *qrels = qrels_folder(j, status);
-    DIR *dir = qrels ? GB_TRY_OPEN(opendir(qrels)) : NULL;
-    bool ok =
-        dir || (qrels && gb_fail(status, GB_DATA, qrels, NULL, "cannot list: %s", strerror(errno)));
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+    gb_entries files = {0};
+    bool ok = qrels && gb_entries_read(qrels, "*", &files, status);
+    for (size_t i = 0; ok && i < files.count; i++) {
         char split[100];
-        snprintf(split, sizeof split, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
-        char *file = *split ? gb_path_join(status, qrels, entry->d_name) : NULL;
-        ok = !*split || (file && measure_split(split, file, folder, out, metrics, status));
+        snprintf(split, sizeof split, "%.*s", (int)strcspn(files.names[i], "."), files.names[i]);
+        char *file = gb_path_join(status, qrels, files.names[i]);
+        ok = file && measure_split(split, file, folder, out, metrics, status);
         free(file);
     }
-    if (dir)
-        closedir(dir);
+    gb_entries_free(&files);
     free(qrels);
     return ok;
 }
@@ -229,20 +225,21 @@ static bool judge_one(judged *j, const char *row, const char *seed, const char *
 static bool judge_row(judged *j, const char *row, gb_status *status)
 {
     char *folder = gb_path_join(status, j->runs, row);
-    DIR *dir = folder && gb_dir_exists(folder) ? opendir(folder) : NULL;
-    bool ok = folder, seeds = false;
-    for (struct dirent *entry; ok && dir && (entry = readdir(dir));) {
-        if (!entry->d_name[strspn(entry->d_name, "0123456789")]) {
-            char *of = gb_path_join(status, folder, entry->d_name);
-            seeds = true;
-            ok = of && judge_one(j, row, entry->d_name, of, status);
-            free(of);
-        }
+    gb_entries found = {0};
+    bool there = folder && gb_dir_exists(folder), seeds = false;
+    bool ok = folder && (!there || gb_entries_read(folder, "*", &found, status));
+    for (size_t i = 0; ok && i < found.count; i++) {
+        const char *name = found.names[i];
+        if (name[strspn(name, "0123456789")])
+            continue;
+        char *of = gb_path_join(status, folder, name);
+        seeds = true;
+        ok = of && judge_one(j, row, name, of, status);
+        free(of);
     }
-    if (ok && dir && !seeds)
+    if (ok && there && !seeds)
         ok = judge_one(j, row, "42", folder, status);
-    if (dir)
-        closedir(dir);
+    gb_entries_free(&found);
     free(folder);
     return ok;
 }

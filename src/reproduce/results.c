@@ -6,8 +6,6 @@
 #include <gabbro/experiment.h>
 #include <gabbro/report.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,20 +227,19 @@ static bool command(const repro_session *session, const char *const *words, gb_s
 /* The files of a page, but for its record. */
 static bool copy_page(const char *from, const char *to, gb_status *status)
 {
-    DIR *folder = GB_TRY_OPEN(opendir(from));
-    bool ok = folder != NULL || gb_fail(status, GB_DATA, from, NULL, "cannot be read");
-    for (struct dirent *file; ok && (file = readdir(folder)) != NULL;) {
-        const char *name = file->d_name;
-        if (*name == '.' || !strchr(name, '.') || !strcmp(name, "run.json") ||
-            !strcmp(name, "metrics.json"))
+    gb_entries files;
+    bool ok = gb_entries_read(from, "*.*", &files, status);
+    for (size_t i = 0; ok && i < files.count; i++) {
+        const char *name = files.names[i];
+        if (!strcmp(name, "run.json") || !strcmp(name, "metrics.json"))
             continue;
-        char *source = gb_path_join(status, from, name), *place = gb_path_join(status, to, name);
-        ok = source && place && (gb_dir_exists(source) || gb_copy_file(source, place, status));
+        char *source = gb_path_join(status, from, name);
+        char *place = source ? gb_path_join(status, to, name) : NULL;
+        ok = place && (gb_dir_exists(source) || gb_copy_file(source, place, status));
         free(source);
         free(place);
     }
-    if (folder)
-        closedir(folder);
+    gb_entries_free(&files);
     return ok;
 }
 

@@ -4,8 +4,6 @@
 
 #include <gabbro/plot.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,34 +195,13 @@ static bool write_curves(const repro_session *session, const char *folder, unsig
 
 /* ---- the model ---- */
 
-static bool copy_tree(const char *from, const char *to, gb_status *status)
-{
-    DIR *folder = GB_TRY_OPEN(opendir(from));
-    bool ok =
-        folder ? gb_make_dirs(to, status) : gb_fail(status, GB_DATA, from, NULL, "cannot be read");
-    for (struct dirent *file; ok && (file = readdir(folder)) != NULL;) {
-        if (*file->d_name == '.')
-            continue;
-        char *source = gb_path_join(status, from, file->d_name),
-             *place = gb_path_join(status, to, file->d_name);
-        ok = source && place &&
-             (gb_dir_exists(source) ? copy_tree(source, place, status)
-                                    : gb_copy_file(source, place, status));
-        free(source);
-        free(place);
-    }
-    if (folder)
-        closedir(folder);
-    return ok;
-}
-
 /* The whole model takes the place of an earlier one at once. */
 static bool copy_model(const char *artifact, const char *out, gb_status *status)
 {
     char *from = gb_path_join(status, artifact, "model"), *to = gb_path_join(status, out, "model");
     char *draft = from && to ? gb_draft_folder(to, status) : NULL;
     bool ok = draft != NULL;
-    if (ok && !copy_tree(from, draft, status)) {
+    if (ok && !gb_copy_tree(from, draft, status)) {
         gb_remove_tree(draft, NULL);
         ok = false;
     }
