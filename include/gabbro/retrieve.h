@@ -344,6 +344,16 @@ void gb_ranker_close(gb_ranker *ranker);
 /* Appends the best `depth` passages for queries of the collection, rows [count], to a run. */
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,
              gb_run *run, gb_status *status);
+/* What gb_ranker_write ranks. */
+typedef struct gb_ranking {
+    const char *split;   /* name of the queries' split */
+    uint32_t depth;      /* passages of a query that are written */
+    bool drop_identical; /* a passage with the query's id is left out */
+} gb_ranking;
+/* Ranks the ranker's collection for all queries of a split, and writes run.trec into the artifact
+ * of a command. */
+bool gb_ranker_write(const gb_ranker *ranker, gb_maker *maker, const gb_ranking *ranking,
+                     gb_status *status);
 
 /* ---- evaluation of rankings ---- */
 

@@ -82,7 +82,7 @@ static int run(const gb_call *call)
         {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of that sample"},
         {"skip-unknown", GB_OPTION_FLAG, &o.params.skip_unknown, 0, NULL,
          "skip queries and passages that the collection does not have"},
-        CLI_TRAINING_OPTIONS(o.jsonl, o.skip),
+        CLI_TRAINING_OPTIONS(&o.jsonl, &o.skip),
         {0}};
     const gb_make_params params = {.command = &gb_cli_negatives,
                                    .version = 2,

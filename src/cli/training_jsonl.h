@@ -14,13 +14,13 @@ typedef struct cli_training {
 /* Writes it, of the run in an artifact's folder. */
 bool cli_write_training(const cli_training *how, const char *folder, gb_status *status);
 
-/* Its options, into a const char * and a uint32_t. */
+/* Its options, for the places of a const char * and a uint32_t. */
 #define CLI_TRAINING_OPTIONS(file, after)                                                          \
     {"jsonl", GB_OPTION_TEXT,                                                                      \
-     &(file), GB_OPTION_NO_KEY,                                                                    \
+     file,    GB_OPTION_NO_KEY,                                                                    \
      "FILE",  "also write queries, positives and negatives as Tevatron's JSON lines"},             \
     {                                                                                              \
-        "jsonl-skip", GB_OPTION_U32, &(after), GB_OPTION_NO_KEY, NULL,                             \
+        "jsonl-skip", GB_OPTION_U32, after, GB_OPTION_NO_KEY, NULL,                                \
             "negatives of the file begin behind so many passages of a query"                       \
     }
 
