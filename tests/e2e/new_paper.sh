@@ -130,11 +130,11 @@ if [ "$whole" = whole ]; then
     expect "under its title" grep -q "^$title (cocondenser/table1, arXiv 2108.05540 Table 1)" table
     expect "with the published values" [ "$(grep -c '^  .* published  *\(18.7  *85.7\|36.6  *97.4\|38.2  *98.4\)' table)" = 3 ]
     expect "and those of three rows" [ "$(grep -c '^ .* here  *[0-9.]*  *[0-9.]*$' table)" = 3 ]
-    for name in device driver kernels source uuid status recipe sha256 name; do
+    for name in device driver kernels source status recipe sha256 name; do
         expect "what is sent of it has: $name" grep -q "^ *\"$name\": [^n]" sent.json
     done
     expect "its values" [ "$(grep -c '"42": [0-9]' sent.json)" = 6 ]
-    expect "and no folders" [ "$(grep -c "$work" sent.json)" = 0 ]
+    expect "and neither folders nor a device's UUID" [ "$(grep -c -e "$work" -e '"uuid"' sent.json)" = 0 ]
     expect "both claims have a verdict" [ "$(grep -c '"verdict": "\(undecided\|not judged\)"' made/table.json)" = 2 ]
     reproduce explain table1 cocondenser --paper cocondenser --out made >said 2>&1
     expect "a row is explained down to its objective" grep -q '"objective":"cocondenser"' said
