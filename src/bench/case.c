@@ -130,6 +130,13 @@ static void list_case(bench *b, const bench_case *c)
     json_array_append_new(b->results, case_json(b, c));
 }
 
+/* Whether a case failed for want of something that this device lacks; for GB_USAGE, its sizes are
+ * more than kernels of a CPU driver take. */
+static bool for_other_devices(const gb_status *why)
+{
+    return why->code == GB_MEMORY || why->code == GB_DEVICE || why->code == GB_USAGE;
+}
+
 static bool run_case(bench *b, const bench_case *c, bench_fn *measure, void *context,
                      gb_status *status)
 {
@@ -145,7 +152,7 @@ static bool run_case(bench *b, const bench_case *c, bench_fn *measure, void *con
     bool ok = measure(b, context, &times, status);
     if (ok) {
         note_times(b, c, &times);
-    } else if (status->code == GB_MEMORY || status->code == GB_DEVICE) {
+    } else if (for_other_devices(status)) {
         snprintf(why, sizeof why, "%.90s%s%.200s", status->where, status->where[0] ? ": " : "",
                  status->what);
         note_refused(b, c, why);
@@ -169,11 +176,11 @@ static bool survey_case(bench *b, const bench_case *c, bench_fn *measure, void *
         return false;
     if (measure(b, context, &none, status))
         return true;
-    if (status->code != GB_MEMORY && status->code != GB_DEVICE)
+    if (!for_other_devices(status))
         return false;
     fprintf(b->out, "%s: not made: %s%s%s\n", program, status->where, status->where[0] ? ": " : "",
             status->what);
-    b->refusals++;
+    b->refusals += status->code != GB_USAGE;
     *status = (gb_status){0};
     return true;
 }

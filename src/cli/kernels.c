@@ -39,11 +39,13 @@ const gb_command gb_cli_kernels = {
         "in the compiler's own terms (- where it says nothing). Where a device has matrices of "
         "16-bit "
         "floats, programs are made with them too. A kernel that cannot be made is named, with "
-        "the reason, and the others follow. GABBRO_VALIDATION=1 runs it under the validation "
+        "the reason, and the others follow; so is a program whose sizes are none for a CPU driver. "
+        "GABBRO_VALIDATION=1 runs it under the validation "
         "layer.\n\n"
         "Estimates of cycles weigh loops by a guess and know nothing of memory: they compare "
         "variants of one kernel on one device. The table of --tsv has a line for each kernel of "
         "each program, with dispatches, workgroups and arithmetic of a step, or of the whole.\n\n"
-        "Exit code 0: every kernel was made; 1: some were not, or the validation layer sent "
+        "Exit code 0: every kernel was made that fits the device; 1: some were not, or the "
+        "validation layer sent "
         "messages; 4: no device.",
     .run = run};
