@@ -111,6 +111,8 @@ void gb_os_kill_this(void);
 int gb_os_pipe(int ends[2]);
 /* Reads what is in a pipe without waiting: bytes, 0 at its end, -1 and EAGAIN where it is empty. */
 int64_t gb_os_read_now(int pipe, void *bytes, size_t size);
+/* Whether an open file is a pipe whose reader has gone. */
+bool gb_os_reader_gone(int file);
 /* Waits until one of pipes [count] has something, a signal came, or so long. */
 void gb_os_wait(const int *pipes, size_t count, int most_ms);
 /* Gives a variable of the environment another value; NULL: none. */

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const gb_command_group groups[] = {
     {"Collections",
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
         return code;
     gb_status status = {0};
     gb_fail(&status, GB_DATA, "standard output", NULL, "cannot write");
-    gb_status_print(&status);
+    if (!gb_os_reader_gone(STDOUT_FILENO)) /* as head has, when it has seen enough */
+        gb_status_print(&status);
     return status.code;
 }

@@ -360,6 +360,12 @@ int64_t gb_os_read_now(int pipe, void *bytes, size_t size)
     return -1;
 }
 
+bool gb_os_reader_gone(int file)
+{
+    struct pollfd end = {.fd = file, .events = POLLOUT};
+    return poll(&end, 1, 0) > 0 && end.revents & POLLERR;
+}
+
 void gb_os_wait(const int *pipes, size_t count, int most_ms)
 {
     enum { MOST = 512 };

@@ -232,6 +232,12 @@ int64_t gb_os_read_now(int pipe, void *bytes, size_t size)
     return -1;
 }
 
+bool gb_os_reader_gone(int file)
+{
+    (void)file;
+    return false;
+}
+
 void gb_os_wait(const int *pipes, size_t count, int most_ms)
 {
     for (int waited_ms = 0; waited_ms < most_ms; waited_ms += LOOK_MS) {

@@ -119,6 +119,11 @@ expect "documents are shown ($?)" [ "$(grep -c '^## Document' said)" = 3 ]
 "$gabbro" data show many --documents 100 >said 2>&1
 expect "with what they answer" grep -q '^- asked: \*one\* (train)$' said
 expect "and topics with their judgements" grep -q '^- grade 2: \*\*p50\*\* text' said
+{
+    sleep 1
+    "$gabbro" data show many --documents 100 2>said
+} | true
+expect "a reader that has seen enough is no failure to tell: $(cat said)" [ ! -s said ]
 step=$("$gabbro" collection --from many --queries generated.jsonl --store store --quiet 2>said)
 "$gabbro" data show "$step" --documents 100 --queries 1 >said 2>&1
 expect "a step's collection too, with generated queries" grep -q '^- generated: \*what is p7\*$' said
