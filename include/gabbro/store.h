@@ -91,6 +91,9 @@ bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status
 /* Reads the record of a finished artifact, run.json. NULL and GB_DATA if there is none, or if it
  * does not fit the folder (outputs are missing or differ in size). The caller calls json_decref. */
 json_t *gb_artifact_read(const char *path, gb_status *status);
+/* The settings of such a record that are not at their defaults. The caller calls json_decref; NULL
+ * for lack of memory. */
+json_t *gb_artifact_given(const json_t *run);
 /* Reads all outputs again and compares their hashes. */
 bool gb_artifact_verify(const char *path, gb_status *status);
 

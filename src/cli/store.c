@@ -127,7 +127,8 @@ const gb_command gb_cli_store = {
         "  show ARTIFACT        all about one, by any unique beginning of its name or key:\n"
         "                       rows, settings, facts, what it was made from and what of it\n"
         "  path ARTIFACT        its folder\n"
-        "  why ARTIFACT         what it is made of: settings and, recursively, its inputs\n"
+        "  why ARTIFACT         what it is made of: settings that are not at their defaults\n"
+        "                       and, recursively, its inputs\n"
         "  verify [ARTIFACT]    read all files again and compare their hashes\n"
         "  gc [--dry-run]       remove unfinished work, damaged artifacts and stale locks",
     .run = run};

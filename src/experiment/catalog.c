@@ -78,23 +78,9 @@ static void add_word(gb_text *out, int *count, const char *word)
     gb_text_printf(out, "%s%s", (*count)++ ? ", " : " (", word);
 }
 
-/* Says whether a setting has its default, which tells nothing. */
-static bool is_default(const json_t *run, const char *name)
+static void add_setting(const json_t *value, gb_text *out, int *count)
 {
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(run, "defaults"), i,
-                       one) if (json_is_string(one) &&
-                                !strcmp(json_string_value(one), name)) return true;
-    return false;
-}
-
-static void add_setting(const json_t *run, const char *name, gb_text *out, int *count)
-{
-    const json_t *value = json_object_get(json_object_get(run, "settings"), name);
     char number[24];
-    if (is_default(run, name))
-        return;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     if (json_is_integer(value))
         add_word(out, count, number);
@@ -105,19 +91,20 @@ static void add_setting(const json_t *run, const char *name, gb_text *out, int *
 /* "(cotmae, query)": settings, who found the negatives, BM25 where there is no model. */
 static void describe_settings(const json_t *run, const kind_words *words, gb_text *out)
 {
-    const json_t *settings = json_object_get(run, "settings");
+    json_t *given = gb_artifact_given(run); /* a default tells nothing */
     const char *negatives = input_name(run, "negatives");
     int count = 0;
     for (size_t i = 0; i < sizeof words->settings / sizeof *words->settings; i++)
         if (words->settings[i])
-            add_setting(run, words->settings[i], out, &count);
+            add_setting(json_object_get(given, words->settings[i]), out, &count);
     if (*negatives)
         add_word(out, &count,
                  !strncmp(negatives, "mine-", 5) ? "mined negatives" : "BM25's negatives");
-    if (json_is_true(json_object_get(settings, "bm25")))
+    if (json_is_true(json_object_get(given, "bm25")))
         add_word(out, &count, "BM25");
     if (count)
         gb_text_printf(out, ")");
+    json_decref(given);
 }
 
 static void describe(const gb_catalog *catalog, const json_t *run, int depth, gb_text *out)

@@ -9,12 +9,9 @@
 
 json_t *report_export_settings(const json_t *run)
 {
-    json_t *settings = json_copy(json_object_get(run, "settings")), *name, *value;
+    json_t *settings = gb_artifact_given(run), *value;
     const char *key;
     void *next;
-    size_t i;
-    json_array_foreach(json_object_get(run, "defaults"), i, name) if (json_is_string(name))
-        json_object_del(settings, json_string_value(name));
     json_object_foreach_safe(settings, next, key, value) if (json_is_null(value))
         json_object_del(settings, key);
     return settings ? settings : json_object();

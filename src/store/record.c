@@ -39,17 +39,21 @@ json_t *store_desc_to_json(const gb_artifact_desc *desc, gb_status *status)
     return all;
 }
 
-/* What of a description decides the result: all but the settings at their defaults. New reference;
- * NULL for lack of memory. */
-static json_t *without_defaults(const json_t *desc)
+json_t *gb_artifact_given(const json_t *run)
+{
+    json_t *settings = json_copy(json_object_get(run, "settings")), *name;
+    size_t i;
+    json_array_foreach(json_object_get(run, "defaults"), i, name) if (json_is_string(name))
+        json_object_del(settings, json_string_value(name));
+    return settings;
+}
+
+/* What of a description decides the result. New reference; NULL for lack of memory. */
+static json_t *decisive_of(const json_t *desc)
 {
     json_t *decisive = json_copy((json_t *)desc);
-    json_t *settings = json_copy(json_object_get(desc, "settings")), *name;
-    size_t i;
-    json_array_foreach(json_object_get(desc, "defaults"), i, name)
-        json_object_del(settings, json_string_value(name));
     json_object_del(decisive, "defaults");
-    if (json_object_set_new(decisive, "settings", settings) == 0)
+    if (json_object_set_new(decisive, "settings", gb_artifact_given(desc)) == 0)
         return decisive;
     json_decref(decisive);
     return NULL;
@@ -57,7 +61,7 @@ static json_t *without_defaults(const json_t *desc)
 
 bool store_desc_key(const json_t *desc, char key[GB_ARTIFACT_KEY], gb_status *status)
 {
-    json_t *decisive = without_defaults(desc);
+    json_t *decisive = decisive_of(desc);
     char *text = json_dumps(decisive, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(decisive);
     if (!text)

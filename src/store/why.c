@@ -48,7 +48,9 @@ static void why_step(const tree *t, const char *name, int depth)
     if (!run) {
         fprintf(t->out, "  (not in this store)\n");
     } else {
-        print_member("  ", json_object_get(run, "settings"), t->out);
+        json_t *given = gb_artifact_given(run);
+        print_member("  ", given, t->out);
+        json_decref(given);
         if (json_is_string(json_object_get(run, "device")))
             print_member("  on ", json_object_get(run, "device"), t->out);
         fprintf(t->out, "\n");
