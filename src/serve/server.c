@@ -16,6 +16,7 @@
 #define HEADER_BYTES (32 << 10) /* of a request's line and headers */
 #define LOOK_MS      250        /* between two looks at connections that are slow */
 #define SEND_S       1.0        /* that answers may take to be sent at the end */
+#define READ_BODIES  8          /* times the largest body that are read of one that is refused */
 
 /* A connection. */
 typedef struct client {
@@ -210,6 +211,26 @@ static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *conn
     return serve_queue_add(s->queue, job, suspend) ? MHD_YES : respond(s, r, connection);
 }
 
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Bytes that are announced; 0: none, or it is not known. */
+static uint64_t body_bytes(struct MHD_Connection *connection)
+{
+    const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return length ? strtoull(length, NULL, 10) : 0;
+}
+
+/* An answer before the body ends the connection, and who is still sending may see only that. So it
+ * is for clients that wait for it, and for bodies that are far too large to be read. */
+static bool is_answered_early(const server *s, struct MHD_Connection *connection)
+{
+    return header(connection, MHD_HTTP_HEADER_EXPECT) ||
+           body_bytes(connection) > (uint64_t)READ_BODIES * s->site.how->max_bytes;
+}
+
 static request *begin(server *s, struct MHD_Connection *connection, const char *path,
                       const char *method)
 {
@@ -221,11 +242,8 @@ static request *begin(server *s, struct MHD_Connection *connection, const char *
     }
     r->job = job;
     r->from = client_of(connection);
-    const char *length =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    route(s, r, path, method,
-          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION));
-    if (!job->status && length && strtoull(length, NULL, 10) > s->site.how->max_bytes)
+    route(s, r, path, method, header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
+    if (!job->status && body_bytes(connection) > s->site.how->max_bytes)
         serve_fail(job, SERVE_TOO_LARGE, "the body is larger than %u bytes",
                    s->site.how->max_bytes);
     return r;
@@ -243,15 +261,15 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
     if (!r) {
         if (!(*context = r = begin(s, connection, path, method)))
             return MHD_NO;
-        /* An answer before the body ends the connection: good where there is one. */
-        return r->job->status && strcmp(method, "GET") != 0 ? respond(s, r, connection) : MHD_YES;
+        return r->job->status && is_answered_early(s, connection) ? respond(s, r, connection)
+                                                                  : MHD_YES;
     }
     if (*size) {
         r->received += *size;
-        if (r->received <= s->site.how->max_bytes)
+        if (!r->job->status && r->received <= s->site.how->max_bytes)
             gb_text_append(&r->body, data, *size);
         *size = 0;
-        return r->received > 8ull * s->site.how->max_bytes ? MHD_NO : MHD_YES;
+        return r->received > (uint64_t)READ_BODIES * s->site.how->max_bytes ? MHD_NO : MHD_YES;
     }
     return r->job->status ? respond(s, r, connection) : handle(s, r, connection);
 }

@@ -4,6 +4,7 @@
 #   serve.sh GABBRO
 set -u
 . "$(dirname -- "$0")/../checks.sh"
+tests=$(readlink -f "$(dirname -- "$0")")
 enter_work serve "$1"
 trap '[ -z "${server:-}" ] || kill -9 $server; rm -rf "$work"' EXIT
 for needed in curl od; do
@@ -141,6 +142,14 @@ took=$(($(date +%s) - begun))
 expect "a slow request is cut off ($took s)" [ $took -lt 15 ]
 printf 'GARBAGE\r\n\r\n' | curl -s -m 5 -o /dev/null "telnet://${url#http://}" 2>/dev/null || true
 answers "the server goes on" 200 '^\[\[' /embed -d '{"inputs": "moss"}'
+if command -v python3 >/dev/null; then
+    python3 "$tests/serve.py" "$url" >out 2>log
+    status=$?
+    take_checks out
+    expect "the script of clients ends well ($status)" [ $status = 0 ] || tail log
+else
+    skipped "clients that pause: needs python3"
+fi
 
 # ---- many at once, and the end ----
 request='next
