@@ -242,6 +242,7 @@ static request *begin(server *s, struct MHD_Connection *connection, const char *
     }
     r->job = job;
     r->from = client_of(connection);
+    note(s, r->from, false); /* the time between two requests is not that of the second */
     route(s, r, path, method, header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
     if (!job->status && body_bytes(connection) > s->site.how->max_bytes)
         serve_fail(job, SERVE_TOO_LARGE, "the body is larger than %u bytes",

@@ -42,4 +42,7 @@ for what, wanted, path, parts, token in (("no such path", 404, "/nothing", [moss
                                          ("none of that", 200, "/embed", [moss], "secret")):
     status = post(client, path, parts, token)
     expect(f"who sends all before reading, on one connection, {what}: {wanted} ({status})", status == wanted)
+time.sleep(1.4)
+status = post(client, "/embed", [moss], pause=1.2)
+expect(f"the time between two requests is not that of the second ({status})", status == 200)
 sys.exit(not good)
