@@ -125,7 +125,8 @@ class Searcher:
     the place of a collection."""
 
     def __init__(self, model, collection=None, *, index=None, device=None, store=None):
-        self.model = model if isinstance(model, Encoder) else Encoder(model, device, compare=True)
+        self._owns_model = not isinstance(model, Encoder)
+        self.model = Encoder(model, device, compare=True) if self._owns_model else model
         if (collection is None) == (index is None):
             raise ValueError("give a collection or an index")
         self.index = (Index.open(index, model=self.model) if index is not None
@@ -149,5 +150,7 @@ class Searcher:
         return len(self.index)
 
     def close(self):
+        """Closes the index, and the model if it was opened here; an Encoder that was given stays open."""
         self.index.close()
-        self.model.close()
+        if self._owns_model:
+            self.model.close()

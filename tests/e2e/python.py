@@ -159,6 +159,11 @@ refused("a path with a NUL", ValueError, gabbro.Run.read, run + "\0x")
 refused("a text that is none", TypeError, encoder.encode, [1])
 refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
 refused("a row that is not there", IndexError, index.id, 99)
+own = gabbro.Searcher("cosine", collection)
+for one in (own, gabbro.Searcher(compared, collection)):
+    one.close()
+refused("what a searcher opened is closed with it", ValueError, own.model.encode, texts)
+expect("but not what it was given", numpy.array_equal(compared.encode(texts), unit))
 child = os.fork()
 if child == 0:
     try:
