@@ -23,6 +23,8 @@ def _flat(inputs):
     """The texts of what evaluators hand over: a text, texts, dicts, or batches of dicts."""
     if isinstance(inputs, str):
         return [inputs]
+    if isinstance(inputs, dict):  # whose keys would be taken for texts
+        raise TypeError("a list of dicts is needed, not a single one")
     texts = []
     for item in inputs:
         if isinstance(item, str):
@@ -55,6 +57,12 @@ def _leaves_prompts_out(folder):
                 if module.get("type", "").endswith(".Pooling")]
     return any(_read(folder / path / "config.json").get("include_prompt") is False
                for path in poolings)
+
+
+def _number_of(kind):
+    if kind not in _KINDS:
+        raise ValueError(f"there is no kind {kind!r}: take one of " + ", ".join(_KINDS))
+    return _KINDS[kind]
 
 
 def _scaled(vectors):
@@ -126,7 +134,7 @@ class Encoder(lib.Owned):
     def encode_texts(self, texts, kind="plain"):
         """Vectors [texts, width], float32, of a list of texts. kind: "query" and "passage" put the
         model's prompts before them, "plain" nothing."""
-        texts, which = lib.texts_of(texts), _KINDS[kind]
+        texts, which = lib.texts_of(texts), _number_of(kind)
         vectors = numpy.empty((len(texts), self.width), numpy.float32)
         for first in range(0, len(texts), _AT_ONCE):
             some = lib.texts_array(texts[first:first + _AT_ONCE])
@@ -138,7 +146,7 @@ class Encoder(lib.Owned):
         """Tokens of each text, special ones included, before it is cut: an array [texts]."""
         texts = lib.texts_of(texts)
         counts = numpy.empty(len(texts), numpy.uint32)
-        lib.call("gabbro_count_tokens", self.handle, _KINDS[kind], lib.texts_array(texts),
+        lib.call("gabbro_count_tokens", self.handle, _number_of(kind), lib.texts_array(texts),
                  len(texts), counts.ctypes.data)
         return counts
 
@@ -146,6 +154,8 @@ class Encoder(lib.Owned):
         """Scores of pairs (query, passage): an array [pairs], float32: inner products, or cosines if
         the model's folder says so. A cross-encoder's are logits; it makes no vectors."""
         pairs = [lib.texts_of(pair) for pair in pairs]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("a pair is of a query and a passage")
         scores = numpy.empty(len(pairs), numpy.float32)
         lib.call("gabbro_score", self.handle, lib.texts_array([pair[0] for pair in pairs]),
                  lib.texts_array([pair[1] for pair in pairs]), len(pairs), scores.ctypes.data)

@@ -143,6 +143,11 @@ refused("the letters of a text", TypeError, encoder.encode_texts, "rain")
 refused("tokens of letters", TypeError, encoder.count_tokens, "rain")
 refused("pairs of letters", TypeError, encoder.score, ["rain", "moss"])
 refused("questions of letters", TypeError, searcher.batch_search, "rain", list("rain"))
+refused("the keys of a passage", TypeError, encoder.encode_document, {"title": "moss", "text": "rain"})
+refused("a kind that there is not", ValueError, encoder.encode, texts, "document")
+refused("its tokens", ValueError, encoder.count_tokens, texts, "document")
+for pair in (texts[:1], texts):
+    refused(f"a pair of {len(pair)}", ValueError, encoder.score, [pair])
 refused("a question without an id", ValueError, searcher.batch_search, texts, texts[1:])
 
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
