@@ -2,8 +2,8 @@
 
     python -m gabbro.pickled corpus.0.pkl corpus.1.pkl --to vectors
 
-A file holds a pair: an array [rows, width] and a list of as many ids. Only what such a pair consists of is unpickled, so
-no code in a file is run; anything else is refused by its name.
+A file holds a pair: an array [rows, width] and a list of as many ids. Only what such a pair consists of is unpickled, by
+stand-ins for NumPy's own functions, so no code in a file is run; anything else is refused by its name.
 """
 
 import argparse
@@ -11,37 +11,83 @@ import pathlib
 import pickle
 import sys
 
+import numpy
+
 from ._whole import whole
 
-# What NumPy's arrays are pickled as: names of "numpy", and of two modules that NumPy 2 calls otherwise than NumPy 1.
+
+class _Kind:
+    """Stands for a dtype: its name and order of bytes alone are taken from a file."""
+
+    def __init__(self, name, *_):
+        self.dtype = numpy.dtype(str(name))
+
+    def __setstate__(self, state):
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+class _Array:
+    """Stands for an array, which NumPy itself would make of whatever a file has, and crash."""
+
+    def __init__(self, *_):
+        self.array = None
+
+    def __setstate__(self, state):
+        _, shape, kind, by_columns, data = state
+        self.array = _frombuffer(data, kind, shape, "F" if by_columns else "C")
+
+    def __array__(self, *_, **__):
+        return self.array
+
+    def __iter__(self):
+        return iter(self.array)
+
+
+def _frombuffer(data, kind, shape, order):
+    flat = numpy.array(data, object) if kind.dtype.hasobject else numpy.frombuffer(data, kind.dtype)
+    return flat.reshape(shape, order=order)
+
+
+def _scalar(kind, data):
+    return numpy.frombuffer(data, kind.dtype)[0]
+
+
+def _encode(text, encoding):
+    return text.encode("latin1")
+
+
+# What arrays are pickled as: names of "numpy", and of two modules that NumPy 2 calls otherwise than NumPy 1.
 _ALLOWED = {
-    "numpy": ("ndarray", "dtype"),
-    "multiarray": ("_reconstruct", "scalar"),
-    "numeric": ("_frombuffer",),
-    "_codecs": ("encode",),
+    "numpy": {"ndarray": _Array, "dtype": _Kind},
+    "multiarray": {"_reconstruct": _Array, "scalar": _scalar},
+    "numeric": {"_frombuffer": _frombuffer},
+    "_codecs": {"encode": _encode},
 }
 
 
 class _Arrays(pickle.Unpickler):
     def find_class(self, module, name):
         package, _, part = module.rpartition(".")
-        inner = package in ("numpy.core", "numpy._core")
-        if name not in _ALLOWED.get(part, ()) or (package and not inner):
+        if name not in _ALLOWED.get(part, ()) or package not in ("", "numpy.core", "numpy._core"):
             raise pickle.UnpicklingError(f"{module}.{name} is no part of an array and ids")
+        return _ALLOWED[part][name]
+
+
+def _load(path):
+    with open(path, "rb") as file:
         try:
-            return super().find_class(module, name)
-        except ImportError:  # written by the other NumPy
-            other = "numpy.core" if package == "numpy._core" else "numpy._core"
-            return super().find_class(f"{other}.{part}", name)
+            return _Arrays(file).load()
+        except OSError:
+            raise
+        except Exception as error:  # a damaged file raises anything
+            raise pickle.UnpicklingError(f"{path}: no pickled vectors: {str(error) or repr(error)}") from error
 
 
 def read(path):
     """Returns the array [rows, width] of float32 or float16, and the ids of a file."""
-    import numpy
-
-    with open(path, "rb") as file:
-        pair = _Arrays(file).load()
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+    pair = _load(path)
+    if (not isinstance(pair, (tuple, list)) or len(pair) != 2
+            or not isinstance(pair[1], (list, tuple, numpy.ndarray, _Array))):
         raise ValueError(f"{path}: not a pair of an array and ids")
     vectors, ids = numpy.asarray(pair[0]), [str(one) for one in pair[1]]
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
@@ -55,8 +101,6 @@ def read(path):
 
 def convert(paths, to):
     """Writes the vectors of all files, in their order, as one folder; returns their number."""
-    import numpy
-
     parts = [read(path) for path in paths]
     if len({part[0].shape[1] for part in parts}) > 1:
         raise ValueError("the files have vectors of different widths")

@@ -135,6 +135,13 @@ expect("pickled vectors are converted", pickled.main(["part.0.pkl", "part.1.pkl"
 expect("to the bit", numpy.array_equal(numpy.load("unpickled/vectors.npy"), expected))
 with open("unpickled/ids.txt", encoding="utf-8") as file:
     expect("with their ids", file.read().split() == ["p00"] + [f"p1{row}" for row in range(len(expected) - 1)])
+text = pickle.dumps((expected, texts), protocol=5)
+for name, words in (("state", (b"NNNJ", b"NqNJ")), ("name", (b"f4", b"f3"))):
+    with open(f"{name}.pkl", "wb") as file:
+        file.write(text.replace(*words))
+expect("a dtype's state that crashes NumPy does nothing", numpy.array_equal(pickled.read("state.pkl")[0], expected))
+expect("a damaged file is refused by its name",
+       "name.pkl" in str(refused("a dtype that there is not", pickle.UnpicklingError, pickled.read, "name.pkl")))
 refused("a pickle that would run code", pickle.UnpicklingError, pickled.read, "code.pkl")
 expect("it did not", not os.path.exists("ran"))
 
