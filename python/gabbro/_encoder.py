@@ -91,7 +91,7 @@ class Encoder(lib.Owned):
 
     def __init__(self, model, device=None, pooling=None, compare=False):
         self._arguments = (str(model), device, pooling, compare)
-        params = lib.ModelParams(ctypes.sizeof(lib.ModelParams), lib.path_bytes(device),
+        params = lib.ModelParams(ctypes.sizeof(lib.ModelParams), lib.device_bytes(device),
                                  lib.path_bytes(pooling), 0, compare)
         super().__init__(lib.call("gabbro_model_open", lib.path_bytes(model), ctypes.byref(params)),
                          "gabbro_model_close")

@@ -149,6 +149,11 @@ def path_bytes(path):
     return path
 
 
+def device_bytes(device):
+    """A device as the library takes it: an index may be a number, too."""
+    return path_bytes(str(device) if isinstance(device, int) else device)
+
+
 def texts_of(texts):
     """A list of texts; TypeError for a single one, whose letters would be taken for texts."""
     if isinstance(texts, (str, bytes)):

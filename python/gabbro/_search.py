@@ -20,7 +20,7 @@ class Hit:
 
 
 def _params(device, model, store):
-    return lib.IndexParams(ctypes.sizeof(lib.IndexParams), lib.path_bytes(device),
+    return lib.IndexParams(ctypes.sizeof(lib.IndexParams), lib.device_bytes(device),
                            model.handle if model else None, lib.path_bytes(store))
 
 

@@ -45,6 +45,8 @@ cross = gabbro.Encoder(pathlib.Path(__file__).parents[1] / "golden" / "cross")
 expect("which a cross-encoder has not", cross.pooling is None)
 expect("pairs are scored", numpy.allclose(
     encoder.score([(texts[0], texts[1])]), found[0] @ encoder.encode(texts[1], "passage"), atol=1e-5))
+expect("a device may be told by its number", gabbro.Encoder(model, device=0).width == encoder.width)
+refused("a number of none", gabbro.GabbroError, gabbro.Encoder, model, device=99)
 same = []
 threads = [threading.Thread(target=lambda: same.append(numpy.array_equal(encoder.encode(texts, "query"), expected)))
            for _ in range(8)]
