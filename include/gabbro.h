@@ -155,7 +155,7 @@ GABBRO_API gabbro_index *gabbro_index_make(const gabbro_model *model, const char
                                            const gabbro_index_params *params,
                                            gabbro_status *status);
 /* Makes an index of vectors [rows, width], which are copied, with ids [rows]; ids NULL: the rows'
- * numbers. */
+ * numbers. GABBRO_USAGE for an id that is NULL, and for vectors of no numbers. */
 GABBRO_API gabbro_index *gabbro_index_of(const float *vectors, uint32_t rows, uint32_t width,
                                          const char *const *ids, const gabbro_index_params *params,
                                          gabbro_status *status);
@@ -183,7 +183,9 @@ GABBRO_API gabbro_run *gabbro_run_create(gabbro_status *status); /* an empty one
 /* Reads a run of TREC, of MS MARCO, or with lines of query, passage, score; plain, gzip or zstd. */
 GABBRO_API gabbro_run *gabbro_run_read(const char *path, gabbro_status *status);
 GABBRO_API void gabbro_run_close(gabbro_run *run);
-/* Adds the ranking of a query that the run does not have yet: passages [count], best first. */
+/* Adds the ranking of a query that the run does not have yet: passages [count], best first, and
+ * their scores [count]. GABBRO_USAGE for a query that it has, a passage that comes twice, an id
+ * that is not one word of UTF-8, and a score that is no number. */
 GABBRO_API bool gabbro_run_add(gabbro_run *run, const char *query, const char *const *passages,
                                const double *scores, size_t count, gabbro_status *status);
 /* Writes it as TREC's, at once and only if all went well; tag NULL: "gabbro". */
@@ -208,7 +210,8 @@ typedef struct gabbro_measure_params {
  * the run, which waits for it. */
 typedef void gabbro_value_fn(void *context, const char *query, size_t length, double value);
 /* Measures a run by a file of judgements, as trec_eval does: *value is the mean over the queries of
- * a measure such as "ndcg_cut_10", "MRR@10" or "recall_1000". params and each may be NULL. */
+ * a measure such as "ndcg_cut_10", "MRR@10" or "recall_1000". params and each may be NULL.
+ * GABBRO_USAGE for a word that is no measure or stands for several. */
 GABBRO_API bool gabbro_measure(gabbro_run *run, const char *qrels, const char *measure,
                                const gabbro_measure_params *params, gabbro_value_fn *each,
                                void *context, double *value, gabbro_status *status);
