@@ -1,26 +1,28 @@
-/* What an artifact is made of: its settings and, recursively, its inputs. */
+/* What an artifact is made of: its settings that are not defaults and, recursively, its inputs. */
 #include "store.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void print_member(const char *label, const json_t *value, FILE *out)
+static void print_given(const json_t *run, FILE *out)
 {
-    char *text = json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY |
-                                       JSON_REAL_PRECISION(12));
-    fprintf(out, "%s%s", label, text ? text : "?");
+    json_t *given = gb_artifact_given(run);
+    char *text = json_dumps(given, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(12));
+    fprintf(out, "  %s", text ? text : "?");
     free(text);
+    json_decref(given);
 }
 
 typedef struct tree {
     gb_store *store; /* whose artifacts are told */
     FILE *out;       /* gets the lines */
     gb_map *told;    /* names of artifacts that are above already */
+    char *device;    /* of the last line that names one, or NULL */
 } tree;
 
-static void why_step(const tree *t, const char *name, int depth);
+static void why_step(tree *t, const char *name, int depth);
 
-static void why_input(const tree *t, const char *role, const json_t *input, int depth)
+static void why_input(tree *t, const char *role, const json_t *input, int depth)
 {
     size_t i;
     json_t *one;
@@ -35,8 +37,18 @@ static void why_input(const tree *t, const char *role, const json_t *input, int 
         why_step(t, identity, depth + 1);
 }
 
+/* Where it is another than that of the line before. */
+static void tell_device(tree *t, const char *device)
+{
+    if (!*device || (t->device && !strcmp(t->device, device)))
+        return;
+    fprintf(t->out, "  on \"%s\"", device);
+    free(t->device);
+    t->device = gb_strdup(device, NULL);
+}
+
 /* Behind the name on the same line: the settings; below it the inputs. */
-static void why_step(const tree *t, const char *name, int depth)
+static void why_step(tree *t, const char *name, int depth)
 {
     if (gb_map_get(t->told, name, strlen(name)) != GB_MAP_NONE) {
         fprintf(t->out, "  (above)\n");
@@ -48,11 +60,8 @@ static void why_step(const tree *t, const char *name, int depth)
     if (!run) {
         fprintf(t->out, "  (not in this store)\n");
     } else {
-        json_t *given = gb_artifact_given(run);
-        print_member("  ", given, t->out);
-        json_decref(given);
-        if (json_is_string(json_object_get(run, "device")))
-            print_member("  on ", json_object_get(run, "device"), t->out);
+        print_given(run, t->out);
+        tell_device(t, gb_json_text(run, "device"));
         fprintf(t->out, "\n");
         const char *role;
         json_t *input;
@@ -65,7 +74,7 @@ static void why_step(const tree *t, const char *name, int depth)
 
 bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status)
 {
-    const tree t = {store, out, gb_map_create(status)};
+    tree t = {store, out, gb_map_create(status), NULL};
     char *path = t.told ? gb_store_find(store, text, status) : NULL;
     json_t *run = path ? gb_artifact_read(path, status) : NULL;
     if (run) {
@@ -77,5 +86,6 @@ bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *statu
     json_decref(run);
     free(path);
     gb_map_destroy(t.told);
+    free(t.device);
     return ok;
 }
