@@ -75,7 +75,7 @@ void report_site_axis(const double range[2], gb_text *out);
 void report_site_range(double most, double range[2]); /* round numbers around -most .. most */
 /* Decimals of a claim's differences in the unit of its table: those of its cells, at least two. */
 int report_site_claim_digits(const site_table *table, const json_t *claim);
-/* Appends "+1.00 to +3.00"; nothing of one seed. */
+/* Appends "+1.00 to +3.00, margin 1.00": one seed has no interval, few kinds have a margin. */
 void report_site_claim_interval(const json_t *claim, int digits, gb_text *out);
 /* Difference and interval of a claim, in points; false, and in the unit of its column, where that
  * is no share. */

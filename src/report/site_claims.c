@@ -47,23 +47,24 @@ static void rules(gb_text *out)
 void report_site_claim_interval(const json_t *claim, int digits, gb_text *out)
 {
     double low = report_json_real_of(claim, "low"), high = report_json_real_of(claim, "high");
-    if (isnan(low))
-        return;
-    report_difference_text(out, "", low, digits, " to ");
-    report_difference_text(out, "", high, digits, "");
+    double margin = report_json_real_of(claim, "margin");
+    if (!isnan(low)) {
+        report_difference_text(out, "", low, digits, " to ");
+        report_difference_text(out, "", high, digits, "");
+    }
+    if (margin > 0)
+        gb_text_printf(out, "%smargin %.*f", isnan(low) ? "" : ", ", digits, margin);
 }
 
 static void interval(const site_table *table, const json_t *claim, gb_text *out)
 {
-    double mean = report_json_real_of(claim, "mean"), margin = report_json_real_of(claim, "margin");
+    double mean = report_json_real_of(claim, "mean");
     int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<td>");
     if (!isnan(mean))
         report_difference_text(out, "", mean, digits, "");
     gb_text_printf(out, "</td><td>");
     report_site_claim_interval(claim, digits, out);
-    if (margin > 0)
-        gb_text_printf(out, ", margin %.*f", digits, margin);
     gb_text_printf(out, "</td>");
 }
 

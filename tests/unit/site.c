@@ -424,7 +424,8 @@ Test(site, table_page)
         "<li><b>MRR</b>: Dev, MRR@10</li>",
         "<figcaption>Span &amp; co, seed 42</figcaption>",
         "href=\"#claim-0\">x-1 supported</a>",
-        "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td><td>+1.00 to +3.00</td>",
+        "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td>"
+        "<td>+1.00 to +3.00, margin 1.00</td>",
         "undecided (needs 4 more seeds)",
         "not judged (quoted)",
         "<td class=\"dim\">0.03</td>",
