@@ -1,5 +1,6 @@
 /* The page of a row: where each of its values came from. */
 #include "gabbro/page.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
@@ -21,12 +22,19 @@ static void seeds_of_cell(const json_t *here, double scale, int digits, gb_text 
     }
 }
 
-/* sign: "+" before positive numbers, or "". */
-static void number_cell(gb_text *out, const char *sign, int digits, double value)
+static void number_cell(gb_text *out, int digits, double value)
 {
     gb_text_printf(out, "<td>");
     if (!isnan(value))
-        gb_text_printf(out, "%s%.*f", value > 0 ? sign : "", digits, value);
+        gb_text_printf(out, "%.*f", digits, value);
+    gb_text_printf(out, "</td>");
+}
+
+static void difference_cell(gb_text *out, int digits, double value)
+{
+    gb_text_printf(out, "<td>");
+    if (!isnan(value))
+        report_difference_text(out, "", value, digits, "");
     gb_text_printf(out, "</td>");
 }
 
@@ -43,19 +51,19 @@ static void value_line(const json_t *column, const json_t *row, size_t index, gb
     double obtained = recorded ? mean : report_site_here(here, scale, &sd);
     gb_text_printf(out, "<tr id=\"column-%zu\">", index);
     gb_page_element(out, "td", NULL, gb_json_text(column, "label"));
-    number_cell(out, "", digits, published);
-    number_cell(out, "", digits + 1, mean);
-    number_cell(out, "", digits + 1, report_json_real_of(recorded, "sd"));
+    number_cell(out, digits, published);
+    number_cell(out, digits + 1, mean);
+    number_cell(out, digits + 1, report_json_real_of(recorded, "sd"));
     gb_text_printf(out, "<td>");
     if (!isnan(report_json_real_of(recorded, "low")))
         gb_text_printf(out, "%.*f to %.*f", digits + 1, report_json_real_of(recorded, "low"),
                        digits + 1, report_json_real_of(recorded, "high"));
     gb_text_printf(out, "</td>");
-    number_cell(out, "", 0, report_json_real_of(recorded, "seeds"));
+    number_cell(out, 0, report_json_real_of(recorded, "seeds"));
     gb_text_printf(out, "<td class=\"left here\">");
     seeds_of_cell(here, scale, digits + 1, out);
     gb_text_printf(out, "</td>");
-    number_cell(out, "+", digits, obtained - published);
+    difference_cell(out, digits, obtained - published);
     gb_text_printf(out, "</tr>\n");
 }
 

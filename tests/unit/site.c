@@ -485,6 +485,21 @@ Test(site, differences_that_round_to_zero_have_no_sign)
     }
 }
 
+Test(site, values_as_published_have_no_sign)
+{
+    static const char *const folders[] = {"in"}, *const means[] = {"38.79", "38.81"};
+    char before[20] = "\"mean\": 31", after[20];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(after, sizeof after, "\"mean\": %s", means[i]);
+        change_table(before, after);
+        write_site(folders, 1);
+        char *text = read_page("qac-table1.mini/span-r1.html");
+        cr_expect(strstr(text, "43: 35.00</td><td>0.0</td>"), "%s", means[i]);
+        free(text);
+        strcpy(before, after);
+    }
+}
+
 /* Wherever the paper's dagger stands among its marks, and only then, the page says what it is. */
 Test(site, daggers)
 {
