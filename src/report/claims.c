@@ -222,17 +222,25 @@ static bool has_all(const question *q, const gb_seed_run *run)
     return true;
 }
 
+/* Whether a row is compared in some column: it may be left out in others. */
+static bool is_compared(const question *q, size_t row)
+{
+    for (const part *p = q->parts; p < q->parts + q->part_count; p++)
+        for (size_t i = 0; p->comparison_count && i < p->count; i++)
+            if (p->rows[i] == row)
+                return true;
+    return false;
+}
+
 /* Counts rows that did not converge; returns whether there is one. */
 static bool count_unconverged(question *q, const gb_seed_run *run)
 {
     bool any = false;
-    const part *p = q->parts;
-    while (p < q->parts + q->part_count && !p->comparison_count)
-        p++; /* the rows of all columns are the same but for those left out */
-    for (size_t i = 0; p < q->parts + q->part_count && i < p->count; i++) {
-        int8_t converged = run->converged[p->rows[i]];
-        q->rows[p->rows[i]].trained += converged >= 0;
-        q->rows[p->rows[i]].unconverged += converged == 0;
+    for (size_t i = 0; i < q->claim->count; i++) {
+        size_t row = q->claim->sides[i];
+        int8_t converged = is_compared(q, row) ? run->converged[row] : -1;
+        q->rows[row].trained += converged >= 0;
+        q->rows[row].unconverged += converged == 0;
         any = any || converged == 0;
     }
     return any;

@@ -94,6 +94,41 @@ Test(report, what_is_left_out_can_matter)
     expect_verdict("wins:2", "b-*", two, -.1, -.1, GB_CONTRADICTED);
 }
 
+/* In one column Span is at chance and Late is not; in the other both are compared. */
+Test(report, rows_of_any_column_that_did_not_converge)
+{
+    put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
+                                    "span\tSpan @ G\ttrained\tDense\tSpan\n"
+                                    "query\tQuery @ G\ttrained\tDense\tQuery\n"
+                                    "late\tLate @ G\ttrained\tDense\tLate\n");
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "b-one:n\tb-one:n\tone\tOne\n"
+                                       "b-two:n\tb-two:n\ttwo\tTwo\n");
+    put("tables/published/x-table1.tsv",
+        "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n");
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tb-*\tQuery @ G\tSpan @ G ; Late @ G\t\tyes\t\t-\ta claim\n");
+    static const char *const rows[] = {"span", "query", "late"};
+    gb_text text = {0};
+    gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
+    for (int i = 0; i < 18; i++)
+        gb_text_printf(&text,
+                       "{\"row\": \"%s\", \"seed\": %d, \"column\": \"b-%s:n\", \"value\": %g, "
+                       "\"chance\": 0.001, \"converged\": %s}\n",
+                       rows[i % 3], i / 6, i / 3 % 2 ? "two" : "one",
+                       i % 6 == 0 ? .01 : .3 + .1 * (i % 3 == 1), i % 3 ? "true" : "false");
+    put("part.jsonl", text.data);
+    gb_text_free(&text);
+    gb_report *report = build("part.jsonl");
+    const gb_judgement *j = &report->judgements[0];
+    cr_expect_eq(j->comparisons, 3);
+    cr_expect_str_eq(j->left_out, "at chance: Span");
+    cr_expect_str_eq(j->weak, "Span in 3 of 3 seeds");
+    cr_expect_eq(j->unconverged, 3);
+    gb_report_free(report);
+}
+
 /* A table over several sets: one evaluation a set, their mean, and a claim that counts wins. */
 Test(report, sets_means_and_wins)
 {
