@@ -278,7 +278,8 @@ static const char *kept_text(const question *q, gb_text *text, gb_status *status
     return kept;
 }
 
-/* "SEED", or a column where rows are compared in several; of the comparison that decides. */
+/* "SEED", "BERT against BM25", or a column where rows are compared in several; of the comparison
+ * that decides. */
 static const char *shown_label(const question *q, const gb_judgement *j, gb_status *status)
 {
     if (j->comparisons < 2 || !j->seeds)
@@ -290,13 +291,15 @@ static const char *shown_label(const question *q, const gb_judgement *j, gb_stat
     const gb_spec_row *rows = q->report->spec->rows;
     const gb_comparison *c = &p->comparisons[at];
     const char *header = q->part_count > 1 ? q->report->columns[p->column].header : "";
-    /* The side that is not the same in all comparisons. */
-    gb_claim_kind kind = q->claim->rule.kind;
-    bool by_left = p->lefts > 1 && (p->count == p->lefts + 1 || kind == GB_CLAIM_PAIRS);
+    /* The sides that are not the same in all comparisons; of a pair its left one. */
+    bool pairs = q->claim->rule.kind == GB_CLAIM_PAIRS;
+    bool by_left = p->lefts > 1, by_right = p->count > p->lefts + 1 && !(by_left && pairs);
     size_t left = c->above == c->right ? c->below : c->above;
-    const char *row = p->count > 2 ? rows[p->rows[by_left ? left : c->right]].label : "";
     gb_text text = {0};
-    gb_text_printf(&text, "%s%s%s", header, *header && *row ? ", " : "", row);
+    gb_text_printf(&text, "%s%s", header, *header && (by_left || by_right) ? ", " : "");
+    gb_text_printf(&text, "%s%s%s", by_left ? rows[p->rows[left]].label : "",
+                   by_left && by_right ? " against " : "",
+                   by_right ? rows[p->rows[c->right]].label : "");
     return kept_text(q, &text, status);
 }
 

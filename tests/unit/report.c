@@ -129,6 +129,36 @@ Test(report, rows_of_any_column_that_did_not_converge)
     gb_report_free(report);
 }
 
+/* Where both sides vary, one of them does not say which difference it is. */
+Test(report, both_sides_of_the_difference_are_named)
+{
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tset:MRR@10\tSpan @ G ; Query @ G\tOld @ G ; None @ G\t\tyes\t\t-\t"
+        "all are above\n");
+    put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
+                                    "old\tOld @ G\tbaseline\tDense\tOld\n"
+                                    "span\tSpan @ G\ttrained\tDense\tSpan\n"
+                                    "query\tQuery @ G\ttrained\tDense\tQuery\n"
+                                    "none\tNone @ G\tbaseline\tDense\tNone\n");
+    static const struct {
+        const char *row;
+        double value;
+    } rows[] = {{"old", .1}, {"span", .5}, {"query", .4}, {"none", .2}};
+    gb_text text = {0};
+    gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
+    for (int i = 0; i < 12; i++)
+        gb_text_printf(
+            &text, "{\"row\": \"%s\", \"seed\": %d, \"column\": \"set:MRR@10\", \"value\": %g}\n",
+            rows[i % 4].row, i / 4, rows[i % 4].value);
+    put("sides.jsonl", text.data);
+    gb_text_free(&text);
+    gb_report *report = build("sides.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_SUPPORTED);
+    cr_expect_str_eq(report->judgements[0].shown_as, "Query against None");
+    gb_report_free(report);
+}
+
 /* A table over several sets: one evaluation a set, their mean, and a claim that counts wins. */
 Test(report, sets_means_and_wins)
 {
