@@ -139,6 +139,21 @@ static bool add_metrics(reader *read, const result_row *row, const char *folder,
     return true;
 }
 
+/* Of a mean of evaluations, which computes nothing on a device, the record of the first: it lies
+ * beside it. NULL of anything else. */
+static json_t *read_averaged(reader *read, const char *folder, const json_t *run)
+{
+    const json_t *of = json_object_get(json_object_get(run, "inputs"), "of");
+    const char *first = json_string_value(json_array_get(of, 0));
+    size_t length;
+    const char *name = gb_path_name(folder, &length);
+    char *path =
+        first ? gb_format(read->status, "%.*s%s", (int)(name - folder), folder, first) : NULL;
+    json_t *record = path ? gb_artifact_read(path, NULL) : NULL;
+    free(path);
+    return record;
+}
+
 static bool read_evaluation(reader *read, result_row *row, const char *folder, const char *set)
 {
     json_t *metrics = gb_measures_read(folder, read->status);
@@ -149,7 +164,10 @@ static bool read_evaluation(reader *read, result_row *row, const char *folder, c
              NULL;
     gb_status before = *read->status;
     json_t *run = ok ? read_run(read, folder) : NULL;
-    ok = ok && (run || read->status->code == before.code) && note_device(read, run);
+    json_t *averaged = run ? read_averaged(read, folder, run) : NULL;
+    ok = ok && (run || read->status->code == before.code) &&
+         note_device(read, averaged ? averaged : run);
+    json_decref(averaged);
     ok = ok && add_metrics(read, row, folder, set, metrics);
     json_decref(run);
     json_decref(metrics);

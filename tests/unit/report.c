@@ -504,13 +504,14 @@ Test(report, passages_that_were_left_out_are_told)
 }
 
 /* A step in a store: folder with metrics.json (and more), path to be freed. */
-static char *make_step(gb_store *store, const char *kind, int seed, const char *metrics,
-                       const char *queries, const json_t *facts)
+static char *make_of(gb_store *store, const gb_artifact_desc *of, const char *metrics,
+                     const char *queries, const json_t *facts)
 {
     gb_status status = {0};
-    json_t *settings = json_pack("{s:i, s:s}", "seed", seed, "for", metrics ? metrics : "");
-    gb_artifact_desc desc = {
-        .kind = kind, .version = 1, .settings = settings, .device = "gpu one", .kernels = "k42"};
+    json_t *settings = json_pack("{s:i, s:s}", "seed", 42, "for", metrics ? metrics : "");
+    gb_artifact_desc desc = *of;
+    desc.version = 1;
+    desc.settings = settings;
     gb_artifact *step = gb_artifact_begin(store, &desc, &status);
     cr_assert(step, "%s", status.what);
     const char *below = gb_artifact_path(step) + strlen(root) + 1;
@@ -529,16 +530,23 @@ static char *make_step(gb_store *store, const char *kind, int seed, const char *
     return path;
 }
 
+static char *make_step(gb_store *store, const char *kind, const char *metrics, const char *queries,
+                       const json_t *facts)
+{
+    const gb_artifact_desc desc = {.kind = kind, .device = "gpu one", .kernels = "k42"};
+    return make_of(store, &desc, metrics, queries, facts);
+}
+
 Test(report, rows_from_the_folders_of_steps)
 {
     char *store_path = gb_path_join(NULL, root, "store");
     gb_store *store = gb_store_open(store_path, NULL);
     json_t *bad = json_pack("{s:b}", "converged", 0);
     json_t *driver = json_pack("{s:s}", "driver", "Mesa 25");
-    char *model = make_step(store, "finetune", 42, NULL, NULL, bad);
-    char *one = make_step(store, "evaluate", 42, "{\"dev:MRR@10\": 0.3, \"dev:Hit@50\": 0.9}",
+    char *model = make_step(store, "finetune", NULL, NULL, bad);
+    char *one = make_step(store, "evaluate", "{\"dev:MRR@10\": 0.3, \"dev:Hit@50\": 0.9}",
                           "query\tMRR@10\tHit@50\nq1\t0.1\t1\nq2\t0.2\t1\nq3\t0.6\t0\n", driver);
-    char *two = make_step(store, "evaluate", 42,
+    char *two = make_step(store, "evaluate",
                           "{\"dev:MRR@10\": {\"value\": 0.4, \"queries\": 3, "
                           "\"per_query\": \"per-query/dev.tsv\", \"name\": \"rr\"}}",
                           "query\trr\nq3\t0.9\nq1\t0.2\nq2\t0.1\nq4\t0.1\n", driver);
@@ -570,5 +578,34 @@ Test(report, rows_from_the_folders_of_steps)
     free(model);
     free(one);
     free(two);
+    free(store_path);
+}
+
+Test(report, a_mean_has_the_device_of_what_it_is_of)
+{
+    char *store_path = gb_path_join(NULL, root, "store");
+    gb_store *store = gb_store_open(store_path, NULL);
+    json_t *facts = json_pack("{s:s}", "driver", "Mesa 25");
+    char *one = make_step(store, "evaluate", "{\"dev:MRR@10\": 0.3}", NULL, facts);
+    json_t *inputs = json_pack("{s:[s]}", "of", strrchr(one, '/') + 1);
+    const gb_artifact_desc desc = {.kind = "mean", .inputs = inputs};
+    char *mean = make_of(store, &desc, "{\"dev:MRR@10\": 0.3}", NULL, NULL);
+    char *lines = gb_format(NULL,
+                            "{\"table\": \"x/table1\", \"collection\": \"w\"}\n"
+                            "{\"row\": \"span\", \"seed\": 42, \"evaluation\": \"%s\", "
+                            "\"model\": \"\"}\n",
+                            mean);
+    put("mean.jsonl", lines);
+    gb_report *report = build("mean.jsonl");
+    cr_expect_str_eq(report->here.items[0].device, "gpu one");
+    cr_expect_str_eq(report->here.items[0].driver, "Mesa 25");
+    cr_expect_str_eq(report->here.items[0].kernels, "k42");
+    gb_report_free(report);
+    json_decref(facts);
+    json_decref(inputs);
+    gb_store_close(store);
+    free(lines);
+    free(one);
+    free(mean);
     free(store_path);
 }
