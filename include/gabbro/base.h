@@ -113,7 +113,6 @@ typedef struct gb_arena gb_arena;
 gb_arena *gb_arena_create(size_t block_bytes, gb_status *status);
 void gb_arena_destroy(gb_arena *arena);
 /* 16-byte aligned, zeroed. */
-/* 16-byte aligned, zeroed. */
 void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status);
 char *gb_arena_strdup(gb_arena *arena, const char *text, size_t length, gb_status *status);
 
@@ -187,7 +186,6 @@ typedef struct gb_rng {
 } gb_rng;
 gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row);
 uint32_t gb_rng_u32(gb_rng *rng);
-/* Uniform in [0, bound), without bias; bound >= 1. */
 /* Uniform in [0, bound), without bias; bound >= 1. */
 uint32_t gb_rng_below(gb_rng *rng, uint32_t bound);
 /* Uniform in [0, 1) with 53 bits. */
@@ -329,7 +327,6 @@ bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
 /* Writes a text; GB_MEMORY if an append had failed. */
-/* Writes a text; GB_MEMORY if an append had failed. */
 bool gb_text_write(const gb_text *text, const char *path, gb_status *status);
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
@@ -432,7 +429,6 @@ typedef struct gb_progress {
 } gb_progress;
 void gb_progress_begin(gb_progress *progress, const char *label, const char *unit, uint64_t total,
                        uint64_t done);
-/* note: a few words behind the numbers, or NULL. */
 /* note: a few words behind the numbers, or NULL. */
 void gb_progress_update(gb_progress *progress, uint64_t done, const char *note);
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
