@@ -150,12 +150,12 @@ static bool check_splits(checked *c, const char *evaluation, const json_t *run, 
                          gb_status *status)
 {
     const json_t *settings = json_object_get(run, "settings");
-    bool drop = json_is_true(json_object_get(settings, "drop-identical")), ok;
+    bool drop = json_is_true(json_object_get(settings, "drop-identical"));
     const char *of = gb_json_text(json_object_get(run, "inputs"), "collection");
     char *qrels = gb_format(status, "%s/collections/%s/qrels", c->folder, of);
     gb_entries files = {0};
-    ok = qrels && (!*of || !gb_dir_exists(qrels) || /* a mean has no collection */
-                   gb_entries_read(qrels, "*", &files, status));
+    bool ok = qrels && (!*of || !gb_dir_exists(qrels) || /* a mean has no collection */
+                        gb_entries_read(qrels, "*", &files, status));
     for (size_t i = 0; ok && i < files.count; i++) {
         char split[100];
         snprintf(split, sizeof split, "%.*s", (int)strcspn(files.names[i], "."), files.names[i]);
