@@ -346,9 +346,9 @@ bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, u
              gb_run *run, gb_status *status);
 /* What gb_ranker_write ranks. */
 typedef struct gb_ranking {
-    const char *split;   /* name of the queries' split */
-    uint32_t depth;      /* passages of a query that are written */
-    bool drop_identical; /* a passage with the query's id is left out */
+    const gb_split *split; /* queries */
+    uint32_t depth;        /* passages of a query that are written */
+    bool drop_identical;   /* a passage with the query's id is left out */
 } gb_ranking;
 /* Ranks the ranker's collection for all queries of a split, and writes run.trec into the artifact
  * of a command. */

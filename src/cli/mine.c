@@ -15,7 +15,7 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
     const settings *o = self;
     (void)maker;
     return gb_print_encoding_cost(&(gb_retriever_params){.model = o->model, .tokens = o->tokens},
-                                  o->mining.collection, o->mining.ranking.split, stdout, status);
+                                  o->mining.collection, o->mining.split, stdout, status);
 }
 
 static bool check(gb_maker *maker, void *self, gb_status *status)

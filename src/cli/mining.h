@@ -8,13 +8,15 @@
 
 typedef struct cli_mining {
     const char *collection; /* artifact */
-    gb_ranking ranking;     /* queries and passages */
+    const char *split;      /* of the queries */
+    uint32_t depth;         /* passages a query */
+    bool drop_identical;    /* no passage with the query's id */
     const char *jsonl;      /* file for other kits, or NULL */
     uint32_t skip;          /* its negatives begin behind so many */
 } cli_mining;
 #define CLI_MINING                                                                                 \
     {                                                                                              \
-        .ranking = {.split = "train", .depth = 200 }                                               \
+        .split = "train", .depth = 200                                                             \
     }
 /* Of a cli_mining, but for its collection. */
 extern const gb_option cli_mining_options[];

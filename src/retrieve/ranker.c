@@ -100,13 +100,12 @@ bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, u
 bool gb_ranker_write(const gb_ranker *ranker, gb_maker *maker, const gb_ranking *ranking,
                      gb_status *status)
 {
-    gb_split split = {0};
     gb_run run = {0};
     gb_run_names names = {0};
     uint32_t depth = ranking->depth + ranking->drop_identical;
     char *path = gb_maker_file(maker, "run.trec", status);
-    bool ok = path && gb_split_open(ranker->collection, ranking->split, &split, status) &&
-              gb_rank(ranker, split.queries, split.count, depth, &run, status);
+    bool ok = path &&
+              gb_rank(ranker, ranking->split->queries, ranking->split->count, depth, &run, status);
     if (ok && gb_maker_leads(maker)) {
         ok = gb_run_names_of(ranker->collection, &names, status);
         if (ok && ranking->drop_identical)
@@ -116,6 +115,5 @@ bool gb_ranker_write(const gb_ranker *ranker, gb_maker *maker, const gb_ranking 
     free(path);
     gb_run_names_free(&names);
     gb_run_free(&run);
-    gb_split_free(&split);
     return ok;
 }

@@ -254,6 +254,7 @@ fault 3 "another width, evaluation" "wide/model.safetensors: .*$weight" \
 fault 3 "a layer that is not there" "deep/model.safetensors: .*layer.1.*missing" \
     gabbro finetune --init deep $data --negatives "$bm25"
 fault 3 "a cut model" "cut/model.safetensors: .*cut" gabbro mine --model cut $data
+fault 2 "a split that is not there, before the model is read" "nothing" gabbro mine --model cut $data --split nothing
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:53aa\nsize 9\n' >cut/model.safetensors
 fault 3 "a pointer of Git LFS" "cut/model.safetensors: only Git LFS's pointer" gabbro mine --model cut $data
 fault 3 "a damaged config.json" "text/config.json" gabbro $mlm --init text
