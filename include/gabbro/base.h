@@ -293,7 +293,9 @@ typedef struct gb_entries {
 bool gb_entries_read(const char *folder, const char *pattern, gb_entries *entries,
                      gb_status *status);
 void gb_entries_free(gb_entries *entries);
-/* Copies what gb_entries_read finds in a folder, and in the folders in it, into one that is made. */
+/* Copies the files that gb_entries_read finds in a folder into one that is made. */
+bool gb_copy_files(const char *from, const char *to, gb_status *status);
+/* The same, with the folders in it; `to` lies outside of `from`. */
 bool gb_copy_tree(const char *from, const char *to, gb_status *status);
 /* Reads a line with its end from a file into *line, which has *space bytes and grows; the caller
  * frees it. Its bytes, or -1 at the end of the file or with errno. */

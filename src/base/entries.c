@@ -46,23 +46,39 @@ void gb_entries_free(gb_entries *list)
     *list = (gb_entries){0};
 }
 
-static bool copy_entry(const char *from, const char *to, const char *name, gb_status *status)
+static bool copy_entries(const char *from, const char *to, bool deep, gb_status *status);
+
+static bool copy_entry(const char *from, const char *to, const char *name, bool deep,
+                       gb_status *status)
 {
     char *source = gb_path_join(status, from, name);
     char *target = source ? gb_path_join(status, to, name) : NULL;
-    bool ok = target && (gb_dir_exists(source) ? gb_copy_tree(source, target, status)
-                                               : gb_copy_file(source, target, status));
+    bool ok = target != NULL;
+    if (ok && !gb_dir_exists(source))
+        ok = gb_copy_file(source, target, status);
+    else if (ok && deep)
+        ok = copy_entries(source, target, deep, status);
     free(source);
     free(target);
     return ok;
 }
 
-bool gb_copy_tree(const char *from, const char *to, gb_status *status)
+static bool copy_entries(const char *from, const char *to, bool deep, gb_status *status)
 {
     gb_entries entries;
     bool ok = gb_entries_read(from, "*", &entries, status) && gb_make_dirs(to, status);
     for (size_t i = 0; ok && i < entries.count; i++)
-        ok = copy_entry(from, to, entries.names[i], status);
+        ok = copy_entry(from, to, entries.names[i], deep, status);
     gb_entries_free(&entries);
     return ok;
+}
+
+bool gb_copy_files(const char *from, const char *to, gb_status *status)
+{
+    return copy_entries(from, to, false, status);
+}
+
+bool gb_copy_tree(const char *from, const char *to, gb_status *status)
+{
+    return copy_entries(from, to, true, status);
 }

@@ -198,11 +198,11 @@ static void figure_slug(const char *folder, char *slug, size_t size)
     report_site_slug(name, slug, size);
 }
 
-/* The folder of a figure as figures/<slug>/. */
+/* The files of a folder into figures/<slug>/; the site may lie in that folder. */
 static bool copy_figure(const site_figure *figure, const char *out, gb_status *status)
 {
     char *target = gb_format(status, "%s/figures/%s", out, figure->slug);
-    bool ok = target && gb_copy_tree(figure->folder, target, status);
+    bool ok = target && gb_copy_files(figure->folder, target, status);
     free(target);
     return ok;
 }

@@ -470,6 +470,17 @@ Test(site, how_many_seeds_an_undecided_claim_needs)
     }
 }
 
+Test(site, lies_in_the_folder_of_its_figure)
+{
+    static const char *const folders[] = {"fig"};
+    const gb_site_params params = {.folders = folders, .count = 1};
+    gb_status status = {0};
+    for (int time = 0; time < 2; time++)
+        cr_assert(gb_site_write(&params, "fig/site", &status), "%s", status.what);
+    cr_expect(gb_file_exists("fig/site/figures/fig/coverage.html"));
+    cr_expect_not(gb_dir_exists("fig/site/figures/fig/site"));
+}
+
 Test(site, differences_that_round_to_zero_have_no_sign)
 {
     change_table("\"mean\": 2,\n   \"low\": 1, \"high\": 3", "\"mean\": 0.001,\n   \"low\": "
