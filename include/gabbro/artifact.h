@@ -58,9 +58,11 @@ bool gb_model_users(const char *path, bool training, uint32_t *users, gb_status 
 /* Freezes the declared parameters and reads the folder's values of them; free(). */
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status);
 /* What is in the folders of artifacts. Close with gb_collection_close, gb_tokens_close and
- * gb_vocab_destroy. */
+ * gb_vocab_destroy. Where texts of a collection are found by their rows in the tokens, it is given
+ * too (else NULL): GB_DATA if it has another number of passages or queries. */
 gb_collection *gb_open_collection(const char *step, gb_status *status);
-bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status);
+bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens *tokens,
+                    gb_status *status);
 gb_vocab *gb_open_vocabulary(const char *step, gb_status *status);
 /* The same of a LLaMA's tokenizer; gb_model_is_language says whether it is one. */
 gb_coder *gb_open_coder(const char *step, gb_status *status);

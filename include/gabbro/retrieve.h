@@ -243,13 +243,14 @@ extern const gb_option gb_sparse_options[]; /* of a gb_sparse_settings */
 
 /* Which retriever to open, and where it computes. */
 typedef struct gb_retriever_params {
-    const char *model;         /* artifact or folder of the retriever */
-    const char *tokens;        /* artifact of the collection's tokens */
-    const char *pooling;       /* cls, mean or last; NULL: as the model's folder says */
-    uint32_t dims;             /* numbers of a dense vector that are kept; 0: all */
-    gb_sparse_settings sparse; /* of sparse vectors */
-    gb_device *device;         /* device that computes */
-    gb_ranks *ranks;           /* ranks that share the work and make the same calls; NULL: alone */
+    const char *model;               /* artifact or folder of the retriever */
+    const char *tokens;              /* artifact of the collection's tokens */
+    const gb_collection *collection; /* that collection, which they must fit; NULL: any */
+    const char *pooling;             /* cls, mean or last; NULL: as the model's folder says */
+    uint32_t dims;                   /* numbers of a dense vector that are kept; 0: all */
+    gb_sparse_settings sparse;       /* of sparse vectors */
+    gb_device *device;               /* device that computes */
+    gb_ranks *ranks; /* ranks that share the work and make the same calls; NULL: alone */
 } gb_retriever_params;
 
 /* A model that makes vectors of the texts of a collection, and ranks passages by them. */
@@ -321,11 +322,11 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
 /* Opens the retriever of a command that makes an artifact, with that command's device, ranks and
  * pooling, and indexes the passages. sparse: NULL keeps all of sparse vectors. The files of the
  * index lie in the resume folder and begin with `name`, so that a killed command continues from
- * them. GB_USAGE for a model of late interaction if the command has no kernels for it
- * (gb_retriever_users). */
+ * them. GB_DATA for tokens of another collection, GB_USAGE for a model of late interaction if the
+ * command has no kernels for it (gb_retriever_users). */
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
-                              const gb_sparse_settings *sparse, const char *name,
-                              gb_status *status);
+                              const gb_collection *collection, const gb_sparse_settings *sparse,
+                              const char *name, gb_status *status);
 
 /* Something that ranks the passages of a collection: BM25 or a retriever. */
 typedef struct gb_ranker {

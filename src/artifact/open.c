@@ -120,7 +120,17 @@ gb_collection *gb_open_collection(const char *step, gb_status *status)
     return collection;
 }
 
-bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status)
+static bool check_collection(const gb_collection *collection, const gb_tokens *tokens,
+                             gb_status *status)
+{
+    return (gb_row_file_count(tokens->passages) == collection->passages &&
+            gb_row_file_count(tokens->queries) == gb_row_file_count(collection->queries)) ||
+           gb_fail(status, GB_DATA, collection->path, "tokenize this collection",
+                   "the tokens are of another collection");
+}
+
+bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens *tokens,
+                    gb_status *status)
 {
     char *path = gb_path_join(status, step, "tokens");
     bool ok =
@@ -129,7 +139,10 @@ bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status)
                          "it has no folder \"tokens\""));
     ok = ok && gb_tokens_open(path, tokens, status);
     free(path);
-    return ok;
+    if (!ok || !collection || check_collection(collection, tokens, status))
+        return ok;
+    gb_tokens_close(tokens);
+    return false;
 }
 
 gb_vocab *gb_open_vocabulary(const char *step, gb_status *status)

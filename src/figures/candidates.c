@@ -171,7 +171,7 @@ static bool scatter_model(gb_scatter *scatter, const gb_candidates_params *o, si
     snprintf(name, sizeof name, "passages-%zu", index);
     double *plane = NULL, *components = NULL, *shares = NULL;
     gb_retriever *retriever =
-        gb_retriever_of(maker, o->models[index], o->tokens, NULL, name, status);
+        gb_retriever_of(maker, o->models[index], o->tokens, q->collection, NULL, name, status);
     uint32_t width = retriever ? gb_retriever_width(retriever) : 0;
     bool sparse = retriever && gb_retriever_is_sparse(retriever);
     if (sparse)

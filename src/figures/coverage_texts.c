@@ -24,7 +24,7 @@ static bool sample_rows(coverage_texts *t, uint32_t all, uint32_t wanted, uint64
 bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
 {
     bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
-              gb_open_tokens(o->tokens, &t->tokens, status);
+              gb_open_tokens(o->tokens, NULL, &t->tokens, status);
     t->file = t->tokens.passages;
     if (ok && gb_row_file_count(t->file) != t->collection->passages)
         return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",

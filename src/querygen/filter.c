@@ -131,8 +131,8 @@ static bool rank(filter *f, const gb_filter_params *params, gb_maker *maker, gb_
     gb_row_file *queries = NULL;
     char *path = gb_maker_resume_file(maker, "queries.gbt", status);
     bool ok = path && check_tokens(params, status) &&
-              (retriever = gb_retriever_of(maker, params->retriever, params->tokens, NULL,
-                                           "passages", status)) &&
+              (retriever = gb_retriever_of(maker, params->retriever, params->tokens, f->collection,
+                                           NULL, "passages", status)) &&
               (queries = query_table(f, gb_retriever_tokens(retriever),
                                      gb_retriever_specials(retriever).sep, path, status)) &&
               rank_all(f, retriever, queries, params->ranked, status);

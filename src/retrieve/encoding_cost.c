@@ -90,7 +90,7 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
     uint32_t queries;
     gb_collection *collection = gb_open_collection(collection_step, status);
     bool ok = collection && count_queries(collection, split, &queries, status) &&
-              gb_open_tokens(params->tokens, &tokens, status) &&
+              gb_open_tokens(params->tokens, NULL, &tokens, status) &&
               open_model(&c, params->model, &tokens, status);
     if (ok)
         fprintf(out,

@@ -17,7 +17,8 @@ bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status)
 }
 
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
-                              const gb_sparse_settings *sparse, const char *name, gb_status *status)
+                              const gb_collection *collection, const gb_sparse_settings *sparse,
+                              const char *name, gb_status *status)
 {
     if (gb_model_late_kind(model) != GB_LATE_NONE && !(maker->kernels & GB_USER_LATE)) {
         gb_fail(status, GB_USAGE, model, "take a dense retriever",
@@ -31,6 +32,7 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
         path ? gb_maker_rank_file(maker, name, gb_ranks_rank(maker->ranks), status) : NULL;
     const gb_retriever_params params = {.model = model,
                                         .tokens = tokens,
+                                        .collection = collection,
                                         .pooling = maker->pooling,
                                         .sparse = sparse ? *sparse : (gb_sparse_settings){0},
                                         .device = journal ? gb_maker_device(maker, status) : NULL,
@@ -52,7 +54,8 @@ bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const
                     gb_status *status)
 {
     if (model) {
-        ranker->retriever = gb_retriever_of(maker, model, tokens, sparse, "passages", status);
+        ranker->retriever =
+            gb_retriever_of(maker, model, tokens, ranker->collection, sparse, "passages", status);
         return ranker->retriever;
     }
     gb_collection *c = ranker->collection;

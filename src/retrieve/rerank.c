@@ -214,7 +214,7 @@ static bool open_texts(rerank *r, uint32_t kinds, gb_status *status)
 {
     const gb_rerank_params *how = r->how;
     return (r->collection = gb_open_collection(how->collection, status)) &&
-           gb_open_tokens(how->tokens, &r->tokens, status) &&
+           gb_open_tokens(how->tokens, r->collection, &r->tokens, status) &&
            gb_model_input_open_kinds(&r->model, how->model, kinds, &r->tokens, status) &&
            gb_run_names_of(r->collection, &r->names, status) && read_runs(r, status) &&
            list_pairs(r, status);

@@ -42,7 +42,7 @@ static bool open_language(gb_retriever *r, gb_status *status)
 
 static bool open_model(gb_retriever *r, gb_status *status)
 {
-    return gb_open_tokens(r->how.tokens, &r->tokens, status) &&
+    return gb_open_tokens(r->how.tokens, r->how.collection, &r->tokens, status) &&
            (gb_model_is_language(r->how.model) ? open_language(r, status)
                                                : open_encoder(r, status));
 }

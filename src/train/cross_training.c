@@ -129,7 +129,7 @@ static bool open_inputs(training *t, gb_status *status)
 {
     const gb_cross_settings *o = t->settings;
     if (!(t->collection = gb_open_collection(o->collection, status)) ||
-        !gb_open_tokens(o->tokens, &t->tokens, status) ||
+        !gb_open_tokens(o->tokens, t->collection, &t->tokens, status) ||
         !gb_model_input_open_kinds(&t->init, o->init, GB_FOLDER_ENCODER | GB_FOLDER_CROSS_ENCODER,
                                    &t->tokens, status))
         return false;

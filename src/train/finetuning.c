@@ -52,7 +52,7 @@ static bool open_inputs(finetuning *f, const char *pooling, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
     return (f->collection = gb_open_collection(o->collection, status)) &&
-           gb_open_tokens(o->tokens, &f->tokens, status) &&
+           gb_open_tokens(o->tokens, f->collection, &f->tokens, status) &&
            gb_model_input_open(&f->init, o->init, &f->tokens, status) &&
            (goes_on_with_tokens(o) ||
             gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status));

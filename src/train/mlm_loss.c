@@ -146,7 +146,7 @@ static bool open_texts(measurement *m, gb_status *status)
 {
     const gb_mlm_loss_params *o = m->o;
     char hash[GB_HASH_SIZE];
-    bool ok = gb_open_tokens(o->tokens, &m->tokens, status) &&
+    bool ok = gb_open_tokens(o->tokens, NULL, &m->tokens, status) &&
               gb_model_input_open(&m->model, o->model, &m->tokens, status) &&
               (m->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
               gb_vocab_hash(m->vocab, hash, status);
@@ -228,7 +228,7 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status)
 {
     gb_model_input model = {0};
     gb_tokens tokens = {0};
-    bool ok = gb_open_tokens(params->tokens, &tokens, status) &&
+    bool ok = gb_open_tokens(params->tokens, NULL, &tokens, status) &&
               gb_model_input_open(&model, params->model, &tokens, status);
     if (ok) {
         uint32_t count = (uint32_t)gb_row_file_count(tokens.passages);

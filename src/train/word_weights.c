@@ -207,7 +207,7 @@ static bool open_inputs(weighing *w, gb_status *status)
 {
     const gb_word_weights_params *o = w->o;
     if (!(w->collection = gb_open_collection(o->collection, status)) ||
-        !gb_open_tokens(o->tokens, &w->tokens, status) ||
+        !gb_open_tokens(o->tokens, NULL, &w->tokens, status) ||
         !gb_model_input_open(&w->model, o->model, &w->tokens, status))
         return false;
     if (gb_row_file_count(w->tokens.passages) != w->collection->passages)

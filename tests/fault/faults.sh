@@ -267,6 +267,22 @@ fault 3 "tokens of another vocabulary, fine-tuning" "another vocabulary" \
     gabbro finetune --init "$encoder" $other --negatives "$bm25"
 fault 3 "tokens of another vocabulary, evaluation" "another vocabulary" \
     gabbro evaluate --model "$encoder" $other
+mkdir -p few/qrels
+head -n 5 beir/corpus.jsonl >few/corpus.jsonl
+sed -n '1p;31,33p' beir/queries.jsonl >few/queries.jsonl
+printf 'query-id\tcorpus-id\tscore\nq0\td0\t1\n' >few/qrels/test.tsv
+few=$(gabbro tokenize --collection "$(gabbro collection --from few)" --vocabulary "$vocabulary" --passage-tokens 24 \
+    --query-tokens 12)
+of_few="--collection $collection --tokens $few"
+for command in mine evaluate 'encode --split test'; do
+    fault 3 "tokens of another collection, ${command%% *}" "of another collection" gabbro $command --model "$encoder" $of_few
+done
+for command in finetune finetune-cross; do
+    fault 3 "tokens of another collection, $command" "of another collection" \
+        gabbro $command --init "$encoder" $of_few --negatives "$bm25"
+done
+fault 3 "tokens of another collection, pre-training" "of another collection" \
+    gabbro pretrain mlm $of_few --vocabulary "$vocabulary" --init "$encoder"
 cp -r "$encoder/model" cased
 sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
     >cased/tokenizer_config.json
@@ -340,6 +356,8 @@ fault 2 "no such development split" 'no split "nowhere"' gabbro finetune --init 
     --dev nowhere
 fault 3 "an encoder that scores pairs" 'encoder of single texts.*finetune-cross' \
     gabbro rerank --model "$encoder" --run "$bm25" $data
+fault 3 "tokens of another collection, rerank" "of another collection" \
+    gabbro rerank --model "$cross" --run "$bm25" $of_few
 fault 3 "no run to rank anew" 'run.trec: ' gabbro rerank --model "$cross" --run "$encoder" $data
 printf 'q1 Q0 d999 1 2.5 x\n' >unknown.trec
 fault 3 "a run of another collection" 'unknown.trec:1: .*"d999"' \
