@@ -89,7 +89,7 @@ static int run(const gb_call *call)
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
-        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query that are measured",
+        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query that are measured", .min = 1,
          .max = INT32_MAX},
         {"keep", GB_OPTION_U32, &o.keep, 0, NULL, "passages a query that are written to runs/"},
         {"drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,

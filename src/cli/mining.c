@@ -10,7 +10,7 @@
 const gb_option cli_mining_options[] = {
     {"split", GB_OPTION_TEXT, FIELD(split), 0, "NAME",
      "split of the queries; " GB_UNLABELLED ": those in none"},
-    {"depth", GB_OPTION_U32, FIELD(depth), 0, NULL, "passages a query", .max = INT32_MAX},
+    {"depth", GB_OPTION_U32, FIELD(depth), 0, NULL, "passages a query", .min = 1, .max = INT32_MAX},
     {"drop-identical", GB_OPTION_FLAG, FIELD(drop_identical), 0, NULL,
      "drop a passage whose id is the query's (ArguAna, Quora): it is no negative"},
     CLI_TRAINING_OPTIONS(FIELD(jsonl), FIELD(skip)),

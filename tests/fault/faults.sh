@@ -427,6 +427,9 @@ fault 2 "an unknown option" '--frob' gabbro $mlm --frob
 fault 2 "an option without its value" '--steps' "$GABBRO" pretrain mlm --steps
 fault 2 "a value that is no number" '"many"' gabbro $mlm --steps many
 fault 2 "a world whose seed is none" '"abc"' gabbro collection --world abc
+fault 2 "no passages a query, mine" '"0" is no whole number from 1' gabbro mine --model "$encoder" $data --depth 0
+fault 2 "no passages a query, bm25-run" '"0" is no whole number from 1' gabbro bm25-run --collection "$collection" --depth 0
+fault 2 "no passages a query, evaluate" '"0" is no whole number from 1' gabbro evaluate --bm25 --collection "$collection" --depth 0
 fault 2 "steps that are no number" '"5x"' "$GABBRO" compare-devices 0 1 --steps 5x
 fault 2 "an unknown objective" '"elm"' gabbro pretrain elm $data --vocabulary "$vocabulary"
 fault 2 "a needed option left out" '--collection' gabbro pretrain mlm
