@@ -117,8 +117,9 @@ uint32_t gabbro_model_max_tokens(const gabbro_model *m)
 
 bool library_has_vectors(const gabbro_model *m, gb_status *status)
 {
-    return m->encoder || gb_fail(status, GB_USAGE, m->path, "it scores pairs",
-                                 "a cross-encoder makes no vectors");
+    return m->encoder ||
+           gb_fail(status, GB_USAGE, m->path, "it scores pairs: gabbro rerank reads it",
+                   "a cross-encoder makes no vectors");
 }
 
 /* ---- texts ---- */

@@ -358,6 +358,7 @@ fault 3 "an encoder that scores pairs" 'encoder of single texts.*finetune-cross'
     gabbro rerank --model "$encoder" --run "$bm25" $data
 fault 3 "tokens of another collection, rerank" "of another collection" \
     gabbro rerank --model "$cross" --run "$bm25" $of_few
+fault 2 "a cross-encoder, embed" 'makes no vectors.*gabbro rerank reads it' "$GABBRO" embed "$cross" beir/corpus.jsonl
 fault 3 "no run to rank anew" 'run.trec: ' gabbro rerank --model "$cross" --run "$encoder" $data
 printf 'q1 Q0 d999 1 2.5 x\n' >unknown.trec
 fault 3 "a run of another collection" 'unknown.trec:1: .*"d999"' \
