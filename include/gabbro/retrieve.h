@@ -256,7 +256,8 @@ typedef struct gb_retriever_params {
 /* A model that makes vectors of the texts of a collection, and ranks passages by them. */
 typedef struct gb_retriever gb_retriever;
 /* Opens the model and the tokens, without making vectors. What params point to must outlive the
- * retriever. GB_DATA if model and tokens do not fit. */
+ * retriever. GB_DATA if model, tokens and collection do not fit; GB_USAGE for settings of sparse
+ * vectors, or fewer dims, of a model that has none. */
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status);
 void gb_retriever_close(gb_retriever *retriever);                    /* NULL ok */
 bool gb_retriever_is_sparse(const gb_retriever *retriever);          /* of term weights */

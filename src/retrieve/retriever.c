@@ -86,6 +86,16 @@ static bool check_dims(const gb_retriever *r, gb_status *status)
                    dims, r->hidden);
 }
 
+/* And weights of terms alone be dropped or rounded. */
+static bool check_sparse(const gb_retriever *r, gb_status *status)
+{
+    const gb_sparse_settings *s = &r->how.sparse;
+    bool asked = s->passage_terms || s->query_terms || s->least_weight > 0 || s->quantize > 0;
+    return !asked || gb_retriever_is_sparse(r) ||
+           gb_fail(status, GB_USAGE, r->how.model, "leave them out",
+                   "options of sparse vectors, which the model does not make");
+}
+
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
 {
     gb_retriever *r = gb_alloc(1, sizeof *r, status);
@@ -94,7 +104,8 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
     r->how = *params;
     r->programs = gb_alloc(1, sizeof *r->programs, status);
     if (!r->programs || !open_model(r, status) || !check_dims(r, status) ||
-        (r->sentence.query_tokens && !read_query_weights(r, status)) || !open_queries(r, status)) {
+        !check_sparse(r, status) || (r->sentence.query_tokens && !read_query_weights(r, status)) ||
+        !open_queries(r, status)) {
         gb_retriever_close(r);
         return NULL;
     }

@@ -338,6 +338,10 @@ expect "and taken for one of [CLS]" cmp "$(cat stdout)/vectors.npy" "$plain/vect
 mean=$(gabbro encode --model silent --pooling mean $data 2>said)
 expect "--pooling decides" [ "$(cmp -s "$mean/vectors.npy" "$plain/vectors.npy" || echo other)" = other ]
 expect "and then nothing is said" [ ! -s said ]
+for command in mine evaluate encode; do
+    fault 2 "terms of dense vectors, $command" 'options of sparse vectors' gabbro $command --model "$encoder" --passage-terms 3 $data
+done
+fault 2 "whole numbers of dense vectors" 'options of sparse vectors' gabbro encode --model "$encoder" --quantize 100 $data
 fault 2 "an unknown pooling" '"max" is none of: cls, mean' gabbro encode --model silent --pooling max $data
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
