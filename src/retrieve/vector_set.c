@@ -43,6 +43,14 @@ static int by_first(const void *a, const void *b)
     return (x->rows > y->rows) - (x->rows < y->rows);
 }
 
+/* The texts from `first` on and before `behind` are missing or there twice. */
+static bool fail_texts(const shard *s, uint64_t first, uint64_t behind, const char *are,
+                       gb_status *status)
+{
+    return gb_fail(status, GB_DATA, s->folder, "name every shard once", "texts %llu to %llu are %s",
+                   (unsigned long long)first, (unsigned long long)behind - 1, are);
+}
+
 /* Shards of one making, put into order, must be all of it. */
 static bool check_shards(shard *shards, size_t count, gb_status *status)
 {
@@ -62,11 +70,12 @@ static bool check_shards(shard *shards, size_t count, gb_status *status)
             s->total != shards[0].total)
             return gb_fail(status, GB_DATA, s->folder, "encode all shards in the same way",
                            "other texts or another model than in %s", shards[0].folder);
-        if (s->first != next)
-            return gb_fail(status, GB_DATA, s->folder, "name every shard once",
-                           "texts %llu to %u are %s", (unsigned long long)next, s->first,
-                           s->first > next ? "missing" : "there twice");
-        next += s->rows;
+        uint64_t behind = (uint64_t)s->first + s->rows;
+        if (s->first > next)
+            return fail_texts(s, next, s->first, "missing", status);
+        if (s->first < next)
+            return fail_texts(s, s->first, behind < next ? behind : next, "there twice", status);
+        next = behind;
     }
     if (next != shards[0].total)
         return gb_fail(status, GB_DATA, shards[count - 1].folder, "name every shard once",

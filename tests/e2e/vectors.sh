@@ -62,8 +62,8 @@ done
 # Rows of tokens: 200 passages of two words, [CLS] and [SEP], and what fills the batches up.
 expect "the rows of texts are counted" grep -q '"rows_used": 800' "$(made encode "$@")/run.json"
 shard=$(made encode "$@" --shard-index 1 --shard-count 3)
-refused "one shard of three" "are missing" search --queries "$queries" --passages "$shard"
-refused "a shard twice" "there twice" search --queries "$queries" --passages "$shard" \
+refused "one shard of three" "texts 0 to 65 are missing" search --queries "$queries" --passages "$shard"
+refused "a shard twice" "texts 66 to 132 are there twice" search --queries "$queries" --passages "$shard" \
     --passages "$shard" --passages "$(made encode "$@" --shard-index 0 --shard-count 3)"
 
 # Vectors of somebody else: a folder of two files.
