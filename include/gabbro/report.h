@@ -16,7 +16,9 @@ typedef enum gb_row_role {
     GB_ROW_BASELINE, /* quoted in the paper, reproduced here */
     GB_ROW_TRAINED,  /* trained in the paper and here */
     GB_ROW_EXTRA,    /* only here */
+    GB_ROW_ROLES
 } gb_row_role;
+const char *gb_row_role_name(gb_row_role role); /* "quoted", "baseline", "trained", "extra" */
 
 /* A row of a table. Strings are "" if the file has none; they live as long as the spec. */
 typedef struct gb_spec_row {
@@ -123,13 +125,17 @@ char *gb_tables_find(const gb_config *config, const char *given, gb_status *stat
 
 /* ---- verdicts ---- */
 
-/* What is said of a claim. */
+/* What is said of a claim. They are printed from the last to the first. */
 typedef enum gb_verdict {
     GB_NOT_JUDGED,   /* for a reason that is printed */
     GB_UNDECIDED,    /* the interval contains zero, or there are fewer than three seeds */
-    GB_SUPPORTED,    /* the interval lies above zero */
     GB_CONTRADICTED, /* the interval lies below zero */
+    GB_SUPPORTED,    /* the interval lies above zero */
+    GB_VERDICTS
 } gb_verdict;
+const char *gb_verdict_name(gb_verdict verdict); /* "supported" ... "not judged" */
+/* Adds the claims of a table.json by verdict. */
+void gb_count_verdicts(const json_t *table, size_t counts[GB_VERDICTS]);
 
 #define GB_MIN_SEEDS 3 /* fewer seeds decide nothing */
 

@@ -31,7 +31,6 @@ static void moments_csv(gb_text *out, const moments *m)
 
 static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text *out)
 {
-    static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
     shown cell;
     report_shown_cell(report, row, column, &cell);
     if (!cell.published && !cell.recorded.count && !cell.here.count)
@@ -42,7 +41,7 @@ static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text
     field(out, one->key, ",");
     field(out, one->group, ",");
     field(out, one->label, ",");
-    field(out, roles[one->role], ",");
+    field(out, gb_row_role_name(one->role), ",");
     field(out, report->columns[column].name, ",");
     if (cell.published)
         gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);

@@ -60,7 +60,6 @@ static json_t *cell_json(const gb_report *report, size_t row, size_t column)
 
 static json_t *row_json(const gb_report *report, size_t index)
 {
-    static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
     const gb_spec_row *row = &report->spec->rows[index];
     json_t *cells = json_object(), *steps = json_object(), *converged = json_object();
     for (size_t c = 0; c < report->column_count; c++) {
@@ -80,21 +79,21 @@ static json_t *row_json(const gb_report *report, size_t index)
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "row", row->key, "published_row",
                      row->published, "group", row->group, "label", row->label, "role",
-                     roles[row->role], "cells", cells, "steps", steps, "converged", converged);
+                     gb_row_role_name(row->role), "cells", cells, "steps", steps, "converged",
+                     converged);
 }
 
 static json_t *claim_json(const gb_report *report, size_t index)
 {
-    static const char *const verdicts[] = {"not judged", "undecided", "supported", "contradicted"};
     const gb_claim *claim = &report->spec->claims[index];
     const gb_judgement *j = &report->judgements[index];
     json_t *out = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:i, s:I}", "claim",
         claim->id, "kind", claim->kind, "column", claim->column, "statement", claim->statement,
-        "printed_delta", number(claim->printed_delta), "verdict", verdicts[j->verdict], "reason",
-        j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd", number(j->sd),
-        "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
-        "not_converged", (json_int_t)j->unconverged);
+        "printed_delta", number(claim->printed_delta), "verdict", gb_verdict_name(j->verdict),
+        "reason", j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd",
+        number(j->sd), "low", number(j->low), "high", number(j->high), "more_seeds",
+        (int)j->more_seeds, "not_converged", (json_int_t)j->unconverged);
     gb_text which = {0};
     report_comparison_text(j, &which);
     json_object_set_new(out, "shown", json_stringn(which.data ? which.data : "", which.length));

@@ -7,6 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *gb_verdict_name(gb_verdict verdict)
+{
+    static const char *const names[] = {"not judged", "undecided", "contradicted", "supported"};
+    return names[verdict];
+}
+
+void gb_count_verdicts(const json_t *table, size_t counts[GB_VERDICTS])
+{
+    size_t i;
+    json_t *claim;
+    json_array_foreach(json_object_get(table, "claims"), i, claim)
+    {
+        const char *verdict = gb_json_text(claim, "verdict");
+        for (size_t v = 0; v < GB_VERDICTS; v++)
+            counts[v] += !strcmp(verdict, gb_verdict_name(v));
+    }
+}
+
 #define ERROR_RATE .05 /* of a verdict, half of it on each side */
 #define POWER      .8  /* with which more seeds shall decide */
 

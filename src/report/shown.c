@@ -222,8 +222,7 @@ void report_more_seeds_text(long long more, gb_text *out)
 
 void report_verdict_text(const gb_judgement *judgement, gb_text *out)
 {
-    static const char *const words[] = {"not judged", "undecided", "supported", "contradicted"};
-    gb_text_printf(out, "%s", words[judgement->verdict]);
+    gb_text_printf(out, "%s", gb_verdict_name(judgement->verdict));
     if (judgement->reason[0])
         gb_text_printf(out, " (%s)", judgement->reason);
     else if (judgement->verdict == GB_UNDECIDED)

@@ -225,17 +225,17 @@ static void figure_list(const site_content *content, gb_text *out)
 
 /* ---- the front page ---- */
 
-static void count_cells(const size_t counts[SITE_VERDICTS], gb_text *out)
+static void count_cells(const size_t counts[GB_VERDICTS], gb_text *out)
 {
-    for (size_t v = 0; v < SITE_VERDICTS; v++)
-        gb_text_printf(out, "<td class=\"%s\">%zu</td>",
-                       v < 3 && counts[v] ? report_site_verdict_name(v) : "dim", counts[v]);
+    for (size_t v = GB_VERDICTS; v-- > 0;)
+        gb_text_printf(out, "<td class=\"%s\">%zu</td>", report_site_count_class(v, counts[v]),
+                       counts[v]);
 }
 
 static void table_line(const site_table *table, gb_text *out)
 {
-    size_t counts[SITE_VERDICTS] = {0};
-    report_site_count_claims(table->root, counts);
+    size_t counts[GB_VERDICTS] = {0};
+    gb_count_verdicts(table->root, counts);
     gb_text_printf(out, "<tr><td><a href=\"%s.html\">", table->slug);
     gb_page_escaped(out, gb_json_text(table->root, "title"));
     gb_text_printf(out, "</a> <span class=\"dim\">");
@@ -251,9 +251,9 @@ static void table_line(const site_table *table, gb_text *out)
 static void paper_lines(const site_table *tables, const size_t *of, size_t count, const char *title,
                         gb_text *out)
 {
-    size_t counts[SITE_VERDICTS] = {0};
+    size_t counts[GB_VERDICTS] = {0};
     for (size_t i = 0; i < count; i++)
-        report_site_count_claims(tables[of[i]].root, counts);
+        gb_count_verdicts(tables[of[i]].root, counts);
     gb_text_printf(out, "<tr class=\"group\"><td>");
     gb_page_escaped(out, title);
     gb_text_printf(out, "</td>");
@@ -272,8 +272,8 @@ static bool table_list(const site_content *content, gb_text *out, gb_status *sta
     gb_text_printf(out, "<h2>Tables</h2>\n");
     gb_page_wide(out, "tables");
     gb_text_printf(out, "<table>\n<thead><tr><th>table</th>");
-    for (size_t v = 0; v < SITE_VERDICTS; v++)
-        gb_text_printf(out, "<th>%s</th>", report_site_verdict_name(v));
+    for (size_t v = GB_VERDICTS; v-- > 0;)
+        gb_text_printf(out, "<th>%s</th>", gb_verdict_name(v));
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < content->table_count; i++)
         if (report_site_paper(content->tables, content->table_count, i, of, &count, title))
@@ -288,21 +288,22 @@ static void count_scales(const site_content *content, gb_text *out)
 {
     const site_table *tables = content->tables;
     for (size_t first = 0; first < content->table_count; first++) {
-        size_t counts[SITE_VERDICTS] = {0}, same = 0;
+        size_t counts[GB_VERDICTS] = {0}, same = 0;
         while (!report_site_same_scale(&tables[same], &tables[first]))
             same++;
         if (same < first)
             continue; /* counted with that one */
         for (size_t i = first; i < content->table_count; i++)
             if (report_site_same_scale(&tables[i], &tables[first]))
-                report_site_count_claims(tables[i].root, counts);
+                gb_count_verdicts(tables[i].root, counts);
         gb_text_printf(out, "<p>Claims of the papers at scale ");
         gb_page_escaped(out, gb_json_text(tables[first].root, "scale"));
         gb_text_printf(out,
                        ": <b class=\"supported\">%zu supported</b>, <b class=\"contradicted\">%zu "
                        "contradicted</b>, <b class=\"undecided\">%zu undecided</b>, %zu not "
                        "judged.</p>\n",
-                       counts[0], counts[1], counts[2], counts[3]);
+                       counts[GB_SUPPORTED], counts[GB_CONTRADICTED], counts[GB_UNDECIDED],
+                       counts[GB_NOT_JUDGED]);
     }
 }
 

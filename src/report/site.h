@@ -42,10 +42,8 @@ void report_site_begin(gb_text *out, const char *title, const char *up, const ch
 
 /* ---- claims ---- */
 
-enum { SITE_VERDICTS = 4 };
-const char *report_site_verdict_name(size_t verdict); /* "supported" ... "not judged" */
-/* Adds the claims of a table.json by verdict. */
-void report_site_count_claims(const json_t *root, size_t counts[SITE_VERDICTS]);
+/* The class of a number of claims with a verdict. */
+const char *report_site_count_class(gb_verdict verdict, size_t count);
 bool report_site_same_scale(const site_table *a, const site_table *b);
 enum { SITE_TITLE = 128 };
 /* The tables of[0 .. *of_count) of the paper and scale that table `first` is of, and their title,

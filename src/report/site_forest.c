@@ -7,23 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
-
-void report_site_count_claims(const json_t *root, size_t counts[SITE_VERDICTS])
+const char *report_site_count_class(gb_verdict verdict, size_t count)
 {
-    size_t i;
-    json_t *claim;
-    json_array_foreach(json_object_get(root, "claims"), i, claim)
-    {
-        const char *verdict = gb_json_text(claim, "verdict");
-        for (size_t v = 0; v < SITE_VERDICTS; v++)
-            counts[v] += !strcmp(verdict, verdicts[v]);
-    }
-}
-
-const char *report_site_verdict_name(size_t verdict)
-{
-    return verdicts[verdict];
+    return verdict != GB_NOT_JUDGED && count ? gb_verdict_name(verdict) : "dim";
 }
 
 static const char *paper_title(const char *paper)
@@ -173,18 +159,19 @@ static size_t paper_range(const site_table *tables, const size_t *of, size_t cou
 static void paper_claims(const site_table *tables, const size_t *of, size_t count,
                          const char *title, gb_text *out)
 {
-    size_t counts[SITE_VERDICTS] = {0}, i;
+    size_t counts[GB_VERDICTS] = {0}, i;
     json_t *claim;
     double range[2];
     size_t drawn = paper_range(tables, of, count, range);
     for (size_t t = 0; t < count; t++)
-        report_site_count_claims(tables[of[t]].root, counts);
+        gb_count_verdicts(tables[of[t]].root, counts);
     gb_text_printf(out, "<details class=\"part\" open><summary>");
     gb_page_escaped(out, title);
     gb_text_printf(out, "<small>");
-    for (size_t v = 0; v < SITE_VERDICTS; v++)
-        gb_text_printf(out, "%s<span class=\"%s\">%zu %s</span>", v ? ", " : "",
-                       v < 3 && counts[v] ? verdicts[v] : "dim", counts[v], verdicts[v]);
+    for (size_t v = GB_VERDICTS; v-- > 0;)
+        gb_text_printf(out, "<span class=\"%s\">%zu %s</span>%s",
+                       report_site_count_class(v, counts[v]), counts[v], gb_verdict_name(v),
+                       v ? ", " : "");
     gb_text_printf(out, "</small></summary>\n");
     if (drawn) {
         gb_text_printf(out, "<ol class=\"forest\">\n<li class=\"axis\"><span class=\"says\">claim"
@@ -198,11 +185,12 @@ static void paper_claims(const site_table *tables, const size_t *of, size_t coun
                 drawn_claim(&tables[of[t]], claim, i, range, out);
         gb_text_printf(out, "</ol>\n");
     }
-    if (counts[3])
+    if (counts[GB_NOT_JUDGED])
         gb_text_printf(out,
                        "<p class=\"dim\">%zu claim%s of this paper %s not judged, and not drawn "
                        "(<a href=\"claims.html\">why</a>).</p>\n",
-                       counts[3], counts[3] > 1 ? "s" : "", counts[3] > 1 ? "are" : "is");
+                       counts[GB_NOT_JUDGED], counts[GB_NOT_JUDGED] > 1 ? "s" : "",
+                       counts[GB_NOT_JUDGED] > 1 ? "are" : "is");
     gb_text_printf(out, "</details>\n");
 }
 

@@ -103,22 +103,27 @@ static bool load_file(loader *load, char *path, const char *const *wanted, size_
     return ok && got == 0;
 }
 
+const char *gb_row_role_name(gb_row_role role)
+{
+    static const char *const names[] = {"quoted", "baseline", "trained", "extra"};
+    return names[role];
+}
+
 static bool each_row(loader *load)
 {
-    static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
     gb_table_spec *spec = load->spec;
     gb_spec_row *rows = one_more(load, spec->rows, spec->row_count, sizeof *rows);
     if (!rows)
         return false;
     spec->rows = rows;
     gb_spec_row *row = &rows[spec->row_count];
-    int role = 0;
-    while (role < 4 && strcmp(load->file.fields[2], roles[role]) != 0)
+    gb_row_role role = 0;
+    while (role < GB_ROW_ROLES && strcmp(load->file.fields[2], gb_row_role_name(role)) != 0)
         role++;
-    if (role == 4)
+    if (role == GB_ROW_ROLES)
         return gb_lines_fail(load->file.lines, load->status, "see tables/README.md",
                              "unknown role \"%s\"", load->file.fields[2]);
-    row->role = (gb_row_role)role;
+    row->role = role;
     bool ok = (row->key = field(load, 0)) && (row->published = field(load, 1)) &&
               (row->group = field(load, 3)) && (row->label = field(load, 4));
     if (ok && row->key[0] && report_spec_row(spec, row->key) != SIZE_MAX)

@@ -386,33 +386,19 @@ bool repro_results_site(const repro_session *session, const char *const *folders
 
 /* ---- claims ---- */
 
-/* Adds the verdicts of a table's claims to counts. */
-static void count_verdicts(const char *folder, const char *const *verdicts, size_t *counts)
-{
-    char *path = gb_path_join(NULL, folder, "table.json");
-    json_t *table = path ? gb_json_load(path, 0, NULL) : NULL, *claim;
-    size_t i;
-    json_array_foreach(json_object_get(table, "claims"), i, claim)
-    {
-        const char *verdict = json_string_value(json_object_get(claim, "verdict"));
-        for (size_t v = 0; verdict && verdicts[v]; v++)
-            counts[v] += !strcmp(verdict, verdicts[v]);
-    }
-    json_decref(table);
-    free(path);
-}
-
 void repro_results_summary(const char *paper, const char *const *folders, size_t count)
 {
-    static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged",
-                                           NULL};
-    size_t counts[4] = {0};
-    for (size_t i = 0; i < count; i++)
-        count_verdicts(folders[i], verdicts, counts);
-    printf("%-6.*s", (int)strcspn(paper, "/"), paper);
-    for (int v = 0; v < 4; v++)
-        printf("%s %zu %s", v ? "," : "", counts[v], verdicts[v]);
-    printf("\n");
+    size_t counts[GB_VERDICTS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        char *path = gb_path_join(NULL, folders[i], "table.json");
+        json_t *table = path ? gb_json_load(path, 0, NULL) : NULL;
+        gb_count_verdicts(table, counts);
+        json_decref(table);
+        free(path);
+    }
+    printf("%-6.*s ", (int)strcspn(paper, "/"), paper);
+    for (size_t v = GB_VERDICTS; v-- > 0;)
+        printf("%zu %s%s", counts[v], gb_verdict_name(v), v ? ", " : "\n");
 }
 
 /* ---- where a row came from ---- */
