@@ -44,7 +44,7 @@ typedef struct request {
     client *from;        /* its connection */
     gb_text body;        /* received so far */
     uint64_t received;   /* bytes, also of those that were not kept */
-    const char *allow;   /* methods that its path takes; NULL: any, or there is no path */
+    const char *allow;   /* methods that its path takes, if there is one */
     bool begun;          /* the second call of its handler was there */
 } request;
 
@@ -53,7 +53,7 @@ typedef struct request {
 static const struct {
     const char *path;
     serve_api api;
-    serve_read_fn *read; /* of a POST; NULL: a GET */
+    serve_read_fn *read; /* of a POST; NULL: GET and HEAD */
     void (*answer)(serve_job *job, const serve_site *site);
 } paths[] = {
     {"/v1/embeddings", SERVE_OPENAI, serve_openai_read, NULL},
@@ -91,33 +91,27 @@ static void route(const server *s, request *r, const char *path, const char *met
                   const char *authorization)
 {
     size_t i = 0, count = sizeof paths / sizeof *paths;
-    if (!strcmp(path, "/health")) {
-        health(s, r->job);
-        return;
-    }
-    while (i < count && strcmp(paths[i].path, path) != 0)
+    bool run = s->site.how->run, is_health = !strcmp(path, "/health");
+    while (i < count && (run || strcmp(paths[i].path, path) != 0))
         i++;
-    if (s->site.how->run) {
-        i = count;
-        r->allow = "GET, HEAD";
-    } else if (i < count) {
-        r->allow = paths[i].read ? "POST" : "GET";
-    }
+    bool has_body = i < count && paths[i].read;
+    bool looks = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+    r->allow = has_body ? "POST" : "GET, HEAD";
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
-    if (s->token && !is_token(authorization, s->token))
+    if (s->token && !is_health && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
-    else if (s->site.how->run && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        serve_fail(r->job, SERVE_BAD_METHOD, "a run is only looked at: GET");
-    else if (s->site.how->run)
-        serve_run_read(r->job, &s->site, path);
-    else if (i == count)
+    else if (i == count && !run && !is_health)
         serve_fail(r->job, SERVE_NO_PATH, "there is no %.200s", path);
-    else if (strcmp(method, r->allow) != 0)
-        serve_fail(r->job, SERVE_BAD_METHOD, "%s needs %s", path, r->allow);
-    else if (paths[i].answer)
-        paths[i].answer(r->job, &s->site);
-    else
+    else if (has_body ? strcmp(method, "POST") != 0 : !looks)
+        serve_fail(r->job, SERVE_BAD_METHOD, "%.200s needs %s", path, r->allow);
+    else if (is_health)
+        health(s, r->job);
+    else if (run)
+        serve_run_read(r->job, &s->site, path);
+    else if (has_body)
         r->read = paths[i].read;
+    else
+        paths[i].answer(r->job, &s->site);
 }
 
 /* ---- a request ---- */

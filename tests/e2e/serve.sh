@@ -128,6 +128,12 @@ answers "a path that is no UTF-8" 404 '"message":"there is no /?"' /%ff
 answers "another method" 405 '/embed needs POST' /embed
 curl -s -o got -D head -H 'Authorization: Bearer secret' "$url/embed"
 expect "it says which" grep -qi '^allow: POST.$' head
+for path in /health /info /v1/models; do
+    answers "$path takes no body" 405 "$path needs GET, HEAD" $path -d '{}' -D head
+    expect "it says what it takes" grep -qi '^allow: GET, HEAD.$' head
+    code=$(curl -s -I -o got -w '%{http_code}' -H 'Authorization: Bearer secret' "$url$path")
+    expect "it may be asked for its headers alone" [ "$code" = 200 ]
+done
 code=$(curl -s -o got -w '%{http_code}' -d '{"model": "stones", "input": "x"}' "$url/v1/embeddings")
 expect "no token: 401" [ "$code $(grep -c '"code":"invalid_api_key"' got)" = "401 1" ]
 code=$(curl -s -o got -w '%{http_code}' -H 'Authorization: Bearer secrets' "$url/info")
