@@ -78,6 +78,25 @@ static bool is_token(const char *header, const char *token)
     return !differ;
 }
 
+/* Undoes %XX. A NUL would end the path for whoever reads it: it becomes another control character,
+ * and route() refuses them all. */
+static size_t unescape(void *self, struct MHD_Connection *connection, char *text)
+{
+    (void)self, (void)connection;
+    size_t length = MHD_http_unescape(text);
+    for (size_t i = 0; i < length; i++)
+        if (!text[i])
+            text[i] = '\1';
+    return length;
+}
+
+static bool has_control(const char *path)
+{
+    while ((unsigned char)*path >= ' ' && *path != 0x7f)
+        path++;
+    return *path;
+}
+
 static void health(const server *s, serve_job *job)
 {
     if (!s->queue || serve_queue_healthy(s->queue))
@@ -98,7 +117,9 @@ static void route(const server *s, request *r, const char *path, const char *met
     bool looks = !strcmp(method, "GET") || !strcmp(method, "HEAD");
     r->allow = has_body ? "POST" : "GET, HEAD";
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
-    if (s->token && !is_health && !is_token(authorization, s->token))
+    if (has_control(path))
+        serve_fail(r->job, SERVE_BAD_VALUE, "a control character is in the path");
+    else if (s->token && !is_health && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
     else if (i == count && !run && !is_health)
         serve_fail(r->job, SERVE_NO_PATH, "there is no %.200s", path);
@@ -412,9 +433,10 @@ static bool start(server *s, gb_status *status)
     s->daemon = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         on_request, s, MHD_OPTION_LISTEN_SOCKET, s->socket, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, how->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, how->seconds, MHD_OPTION_END);
+        on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, s, MHD_OPTION_CONNECTION_LIMIT, how->connections,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        how->seconds, MHD_OPTION_END);
     return s->daemon ||
            gb_fail(status, GB_MEMORY, NULL, "fewer --connections", "the server cannot be started");
 }

@@ -125,6 +125,9 @@ answers "a body that is too large" 413 '"error_type":"Validation"' /embed -d @la
 answers "the same in chunks" 413 '"error_type":"Validation"' /embed -d @large -H 'Transfer-Encoding: chunked' -H 'Expect:'
 answers "no such path" 404 'there is no /nothing' /nothing
 answers "a path that is no UTF-8" 404 '"message":"there is no /?"' /%ff
+for path in /health%00x /info%00 /embed%0a; do
+    answers "$path: a control character" 400 "$invalid" $path
+done
 answers "another method" 405 '/embed needs POST' /embed
 curl -s -o got -D head -H 'Authorization: Bearer secret' "$url/embed"
 expect "it says which" grep -qi '^allow: POST.$' head
