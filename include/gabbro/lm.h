@@ -60,7 +60,7 @@ bool gb_lm_upload(const char *folder, const gb_lm *lm, const gb_params *params, 
 bool gb_lm_bytes(const gb_lm_config *config, const gb_lm_cache *cache, uint64_t *bytes,
                  gb_status *status);
 /* Checks that they fit. If they exceed `budget` bytes, fails with GB_MEMORY and says how much is
- * needed, and with which packing the model would fit. */
+ * needed, and, where texts are made, with which packing the model would fit. */
 bool gb_lm_fits(const char *folder, const gb_lm_config *config, const gb_lm_cache *cache,
                 uint64_t budget, gb_status *status);
 /* Writes a T5 folder that gb_lm_load and transformers can read, with a WordPiece tokenizer

@@ -243,15 +243,17 @@ bool gb_lm_fits(const char *folder, const gb_lm_config *config, const gb_lm_cach
 {
     const double gib = 1 << 30;
     uint64_t needed, other;
-    char hint[200] = "take fewer texts at a time, or a device with more memory";
+    char hint[200];
+    snprintf(hint, sizeof hint, "take %sa device with more memory",
+             cache->slots ? "fewer texts at a time, or " : "");
     if (!gb_lm_bytes(config, cache, &needed, status))
         return false;
     if (needed <= budget)
         return true;
-    /* The first that fits: of 16 bits, bf16 takes every weight. */
+    /* The first that fits: of 16 bits, bf16 takes every weight. Who makes no text takes float32. */
     static const gb_quant smaller[] = {GB_QUANT_BF16, GB_QUANT_Q8};
     gb_lm_cache tried = *cache;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && cache->slots; i++) {
         tried.quant = smaller[i];
         if (!gb_lm_bytes(config, &tried, &other, status))
             return false;

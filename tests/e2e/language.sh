@@ -170,6 +170,10 @@ refused 3 "an encoder with a LLaMA's tokenizer" 'the tokenizer of a LLaMA is not
 cp -r river mean
 printf '{"pooling_mode_mean_tokens": true, "include_prompt": false}' >mean/1_Pooling/config.json
 refused 3 "a mean without the prompt" '"include_prompt": false' embed mean beir/corpus.jsonl
+GABBRO_LIMITS=memory=64K
+export GABBRO_LIMITS
+refused 5 "a LLaMA larger than the device" 'fp32 take 0.000 GiB.*(take a device with more memory)' embed river beir/corpus.jsonl
+unset GABBRO_LIMITS
 
 # ---- several ranks -----------------------------------------------------------------------------------
 need_ranks "$gabbro"

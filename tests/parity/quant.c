@@ -148,6 +148,10 @@ Test(packed, says_what_would_fit)
     cr_expect_not(strstr(status.hint, "--weights"), "%s", status.hint);
     cache.quant = GB_QUANT_Q8;
     cr_expect(gb_lm_fits("m", &config, &cache, bytes[3], &status));
+    /* Who makes vectors has no choice of bits. */
+    cache = (gb_lm_cache){0};
+    cr_expect_not(gb_lm_fits("m", &config, &cache, bytes[3], &status));
+    cr_expect_not(strstr(status.hint, "--weights"), "%s", status.hint);
 }
 
 /* Before anything but config.json is read. */
