@@ -203,7 +203,8 @@ bool data_import_ids(gb_import *import, const char *path, gb_status *status)
     import->kind = "ids of tokens";
     import->structure = "a document a line";
     if (!f.vocab)
-        return gb_fail(status, GB_USAGE, path, "name the vocabulary that made them: --vocabulary",
+        return gb_fail(status, GB_USAGE, path,
+                       "name the vocabulary that made them: gabbro collection --vocabulary",
                        "ids of tokens");
     const gb_vocab_rules *rules = gb_vocab_get_rules(f.vocab);
     if (rules->kind != GB_VOCAB_WORDS)

@@ -115,7 +115,7 @@ static bool open_lm(gb_lm_encoder *e, const gb_lm_encoder_params *how, gb_status
 gb_lm_encoder *gb_lm_encoder_create(const gb_lm_encoder_params *how, gb_status *status)
 {
     if (how->sentence.prompt_left_out) {
-        gb_fail(status, GB_DATA, how->folder, "say --pooling last or mean",
+        gb_fail(status, GB_DATA, how->folder, "ask for the pooling last or mean",
                 "a LLaMA's mean without the prompt (\"include_prompt\": false) is not computed");
         return NULL;
     }

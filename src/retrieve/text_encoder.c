@@ -67,7 +67,7 @@ static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_st
     return ok;
 }
 
-/* What --pooling says counts more than the folder. */
+/* The pooling that is asked for counts more than the folder. */
 static bool settle_vectors(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
 {
     gb_settle_pooling(e->path, e->lm.coder != NULL, how->pooling, &e->sentence);
@@ -83,7 +83,7 @@ static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
 {
     uint32_t all = e->lm.coder ? e->lm.config.hidden_size : e->model.config.hidden_size;
     e->width = dims ? dims : all;
-    return dims <= all || gb_fail(status, GB_USAGE, "--dims", "take fewer",
+    return dims <= all || gb_fail(status, GB_USAGE, e->path, "take fewer",
                                   "%u of the %u numbers of a vector", dims, all);
 }
 

@@ -15,10 +15,10 @@ static bool fail_lock(const char *path, int error, gb_status *status)
 {
     if (error == EROFS || error == EACCES)
         return gb_fail(status, GB_DATA, path,
-                       "it gives what it has; for more copy it to where you can write (--store)",
+                       "it gives what it has; for more copy it to where you can write",
                        "the store cannot be written: %s", strerror(error));
     const char *hint = error == ENOLCK || error == EOPNOTSUPP
-                           ? "put the store on a file system with locks (--store)"
+                           ? "put the store on a file system with locks"
                            : "check the store's permissions and free space";
     return gb_fail(status, GB_DATA, path, hint, "cannot lock: %s", strerror(error));
 }

@@ -7,7 +7,7 @@ bool gb_store_room(const char *path, uint64_t bytes, const char *what, gb_status
     uint64_t room_bytes;
     if (gb_os_room(path, &room_bytes) != 0 || bytes <= room_bytes)
         return true;
-    return gb_fail(status, GB_DATA, path, "free space, or take another --store",
+    return gb_fail(status, GB_DATA, path, "free space, or take another store",
                    "%s take %.2f MiB, and the disk has room for %.2f MiB", what,
                    (double)bytes / (1 << 20), (double)room_bytes / (1 << 20));
 }

@@ -17,7 +17,7 @@ char *gb_store_root_find(const gb_config *config, const char *given, gb_status *
         return gb_path_join(status, config->data_home, "gabbro/store");
     if (config->home)
         return gb_path_join(status, config->home, ".local/share/gabbro/store");
-    gb_fail(status, GB_USAGE, NULL, "give --store DIR or set GABBRO_STORE",
+    gb_fail(status, GB_USAGE, NULL, "name a store, or set GABBRO_STORE",
             "no place for the run store: neither HOME nor GABBRO_STORE is set");
     return NULL;
 }

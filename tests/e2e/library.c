@@ -1,6 +1,7 @@
 /* A program of somebody else: it knows <gabbro.h> and the library's pkg-config file, and nothing
  * more of the source tree. library.sh builds and runs it.
  *   library MODEL COLLECTION RUN QRELS    prints what a test compares, one thing a line */
+#define _POSIX_C_SOURCE 200809L /* unsetenv */
 #include <gabbro.h>
 
 #include <locale.h>
@@ -24,11 +25,16 @@ static void must(bool ok, const char *what)
     exit(1);
 }
 
-/* The call failed as it should. */
+/* The call failed as it should. A caller has no options, unless a command of the program is named
+ * with them. */
 static void refused(bool ok, int code, const char *word)
 {
+    bool options = strstr(status.where, "--") ||
+                   (strstr(status.hint, "--") && !strstr(status.hint, "gabbro "));
     printf("%s: code %d%s\n", word, status.code,
-           !ok && status.code == code && strstr(status.what, word) ? "" : " BUT THIS IS WRONG");
+           !ok && status.code == code && strstr(status.what, word) && !options
+               ? ""
+               : " BUT THIS IS WRONG");
     status = (gabbro_status){0};
 }
 
@@ -88,6 +94,26 @@ static float *use_model(gabbro_model *model)
            fabs(inner - (double)scores[0]) < 1e-5 ? "inner product" : "something else");
     use_threads(model, vectors);
     return vectors;
+}
+
+static void refuse_settings(const char *model)
+{
+    const gabbro_model_params nowhere = {.size = sizeof nowhere, .device = "nowhere"};
+    const gabbro_model_params wide = {.size = sizeof wide, .dims = 99};
+    refused(gabbro_model_open(model, &nowhere, &status), GABBRO_DEVICE, "no device is called");
+    refused(gabbro_model_open(model, &wide, &status), GABBRO_USAGE, "99 of the 16 numbers");
+}
+
+/* In a process that has no home any more. */
+static void refuse_homeless(const char *name, const char *collection)
+{
+    unsetenv("HOME");
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("GABBRO_STORE");
+    gabbro_model *model = gabbro_model_open(name, NULL, &status);
+    must(model != NULL, "open without a home");
+    refused(gabbro_index_make(model, collection, NULL, &status), GABBRO_USAGE, "no place");
+    gabbro_model_close(model);
 }
 
 /* ---- indexes ---- */
@@ -279,12 +305,14 @@ int main(int argc, char **argv)
     float none[1];
     refused(gabbro_encode(model, GABBRO_PLAIN, bad, 2, none, &status), GABBRO_USAGE,
             "text 1 is no valid UTF-8");
+    refuse_settings(argv[1]);
     float *queries = use_model(model);
     use_index(model, argv[2], queries);
     outlive_model(argv[1], argv[2], queries);
     use_vectors();
     use_runs(argv[3], argv[4]);
     use_commas();
+    refuse_homeless(argv[1], argv[2]);
     free(queries);
     gabbro_model_close(model);
     gabbro_model_close(NULL);

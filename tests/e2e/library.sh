@@ -46,7 +46,7 @@ says() # WHAT LINE
     expect "$1" grep -qxF -e "$2" out
 }
 says "its version" "version: $("$gabbro" --version | sed 's/.* //')"
-expect "all bad arguments are refused" [ "$(grep -c ': code [23]' out)" = 10 ]
+expect "all bad arguments are refused" [ "$(grep -c ': code [234]' out)" = 13 ]
 expect "with the right codes" [ "$(grep -c WRONG out)" = 0 ]
 says "vectors have the model's width" "width: 16"
 says "a pair's score is the inner product" "score: inner product"
