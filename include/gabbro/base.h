@@ -44,7 +44,14 @@ void gb_status_print(const gb_status *status);
 
 /* ---- log ---- */
 
-typedef enum gb_log_level { GB_LOG_ERROR, GB_LOG_WARN, GB_LOG_INFO, GB_LOG_DEBUG } gb_log_level;
+typedef enum gb_log_level {
+    GB_LOG_ERROR,
+    GB_LOG_OWN,  /* a warning that is about this process alone, such as its device: of several that
+                    run one command each says its own */
+    GB_LOG_WARN, /* one that all of them have: the first says it */
+    GB_LOG_INFO,
+    GB_LOG_DEBUG,
+} gb_log_level;
 /* Verbosity of the process (default GB_LOG_INFO; --quiet sets GB_LOG_WARN). */
 void gb_log_set_level(gb_log_level level);
 gb_log_level gb_log_get_level(void);

@@ -348,7 +348,7 @@ static void remove_former(const char *path, const char *of)
 {
     gb_status why = {0};
     if (!gb_remove_tree(path, NULL) && !gb_remove_tree(path, &why)) /* again: what else can go */
-        gb_log(GB_LOG_WARN, "%s is new, but what stood there is left as %s: %s: %s", of, path,
+        gb_log(GB_LOG_OWN, "%s is new, but what stood there is left as %s: %s: %s", of, path,
                why.where, why.what);
 }
 

@@ -24,7 +24,7 @@ gb_log_level gb_log_get_level(void)
 
 void gb_log(gb_log_level level, const char *fmt, ...)
 {
-    static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+    static const char *const names[] = {"error: ", "warning: ", "warning: ", "", "debug: "};
     if (level > gb_log_get_level())
         return;
     char line[2048];
@@ -33,7 +33,7 @@ void gb_log(gb_log_level level, const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     if (gb_say_get_form() == GB_SAY_JSON) {
-        static const char *const levels[] = {"error", "warning", "info", "debug"};
+        static const char *const levels[] = {"error", "warning", "warning", "info", "debug"};
         const gb_say_member members[] = {{"level", levels[level], 0}, {"text", line, 0}};
         gb_say_event("message", members, 2);
         return;

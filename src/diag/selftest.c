@@ -347,7 +347,7 @@ static void warn(const gb_device_caps *caps, const gb_selftest_report *report)
 {
     for (size_t v = 0; v < VARIANTS; v++)
         if (report->wrong & variants[v].bit)
-            gb_log(GB_LOG_WARN, "%s: %s compute wrong numbers here, %s instead (gabbro doctor)",
+            gb_log(GB_LOG_OWN, "%s: %s compute wrong numbers here, %s instead (gabbro doctor)",
                    caps->name, variants[v].what, variants[v].instead);
 }
 

@@ -129,7 +129,7 @@ bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status 
         return false;
     gb_ranks_at(maker->ranks, "%s", experiment_maker_kind(maker));
     if (!gb_maker_leads(maker))
-        gb_log_set_level(GB_LOG_WARN);
+        gb_log_set_level(GB_LOG_OWN);
     else if (maker->ranks && trains)
         gb_log(GB_LOG_INFO, "%u ranks, %u gradient shards", ranks, how->gradient_shards);
     else if (maker->ranks)

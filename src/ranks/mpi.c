@@ -77,7 +77,7 @@ static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
         double waited_s = told_s > 0 ? gb_now_s() - told_s : 0;
         if (waited_s > TELL_S && !said) {
             said = true;
-            gb_log(GB_LOG_WARN, "%s: asked to stop while it waits for the other ranks", name);
+            gb_log(GB_LOG_OWN, "%s: asked to stop while it waits for the other ranks", name);
         }
         if (waited_s > STOP_S)
             return gb_fail(status, GB_INTERRUPTED, name, "run the same command to resume",

@@ -86,8 +86,7 @@ static void log_choice(const gb_device *device, bool quiet)
            config->limits ? config->limits : "");
     const char *wish = config->profile;
     if (wish && strncmp(wish, profile, strlen(profile)) != 0) /* matrix-bf16 is matrix */
-        gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
-               profile);
+        gb_log(GB_LOG_OWN, "device: no %s kernels on %s, using %s ones", wish, caps->name, profile);
     for (uint32_t bit = 1; bit && bit <= caps->quirks; bit <<= 1) {
         char name[64];
         gb_quirks_text(device->instance->rules, bit, name, sizeof name);
@@ -307,7 +306,7 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
                      : device->wait_semaphores(device->handle, &info, patience_ns);
         minutes++;
         if (result == VK_TIMEOUT)
-            gb_log(GB_LOG_WARN,
+            gb_log(GB_LOG_OWN,
                    "%s has been at one submission for %u minute%s, and is waited for; other "
                    "programs may be using it, too",
                    device->adapter.caps.name, minutes, minutes == 1 ? "" : "s");

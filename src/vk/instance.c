@@ -95,7 +95,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
         return VK_FALSE;
     atomic_fetch_add(&instance->messages, 1);
     bool error = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-    gb_log(error ? GB_LOG_ERROR : GB_LOG_WARN, "validation: %s", data->pMessage);
+    gb_log(error ? GB_LOG_ERROR : GB_LOG_OWN, "validation: %s", data->pMessage);
     return VK_FALSE;
 }
 

@@ -149,7 +149,7 @@ static void warn_if_over_budget(const gb_device *device, const gb_buffer *buffer
 {
     uint64_t left = vk_adapter_free_bytes(&device->adapter);
     if (buffer->kind == GB_BUFFER_DEVICE && left && buffer->bytes > left)
-        gb_log(GB_LOG_WARN, "%s: %.1f MiB exceed the %.1f MiB left on %s; it may become very slow",
+        gb_log(GB_LOG_OWN, "%s: %.1f MiB exceed the %.1f MiB left on %s; it may become very slow",
                buffer->name, (double)buffer->bytes / MIB, (double)left / MIB,
                device->adapter.caps.name);
 }

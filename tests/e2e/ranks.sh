@@ -74,6 +74,12 @@ same_files() # WHAT FOLDER FOLDER: same names, so same keys, and same bytes but 
     fi
 }
 
+# What all ranks read is told by one.
+cp -r "$encoder/model" bare
+rm bare/config_sentence_transformers.json
+made bare encode --model bare --collection "$collection" --tokens "$tokens" --ranks 2 &&
+    expect "two ranks warn once" [ "$(grep -c 'warning: bare: no "similarity_fn_name"' said)" = 1 ]
+
 # The worst relative difference of two losses.tsv.
 losses_differ()
 {
