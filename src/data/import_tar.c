@@ -22,6 +22,7 @@ typedef struct untar {
     char *buffer;            /* [COPY_BYTES] of them */
     const char *path;        /* of the archive */
     const char *folder;      /* where its files go */
+    gb_progress progress;    /* in KB of it */
     bool zip;                /* a .zip, which libarchive reads by itself, its directory first */
     bool ended;              /* there were no more bytes when it asked for some */
     bool unread;             /* they could not be read: the status says why */
@@ -66,8 +67,19 @@ static la_ssize_t more(struct archive *archive, void *data, const void **bytes)
     return (la_ssize_t)got;
 }
 
+/* How much of the archive has been read; false where it is to stop. */
+static bool show(untar *u)
+{
+    uint64_t read, of;
+    gb_unpack_place(u->bytes, &read, &of);
+    if (u->zip)
+        read = (uint64_t)archive_filter_bytes(u->archive, -1);
+    gb_progress_update(&u->progress, read / 1000, NULL);
+    return gb_not_interrupted(u->path, u->status);
+}
+
 /* The body of a member; libarchive leaves holes out, which no collection has. */
-static bool copy_body(const untar *u, int64_t size, FILE *to)
+static bool copy_body(untar *u, int64_t size, FILE *to)
 {
     const void *bytes;
     size_t length;
@@ -78,6 +90,8 @@ static bool copy_body(const untar *u, int64_t size, FILE *to)
         if (length) /* of the last block of a .zip there are no bytes at all */
             fwrite(bytes, 1, length, to); /* checked at commit */
         done += (la_int64_t)length;
+        if (!show(u))
+            return false;
     }
     if (code != ARCHIVE_OK && code != ARCHIVE_EOF)
         return stopped(u);
@@ -87,7 +101,7 @@ static bool copy_body(const untar *u, int64_t size, FILE *to)
 }
 
 /* A member as a new file. */
-static bool copy_out(const untar *u, const char *name, int64_t size)
+static bool copy_out(untar *u, const char *name, int64_t size)
 {
     char *path = gb_path_join(u->status, u->folder, name);
     char *slash = path ? strrchr(path, '/') : NULL;
@@ -121,7 +135,7 @@ static const char *safe_name(const char *name)
     return *name ? name : NULL;
 }
 
-static bool member(const untar *u, struct archive_entry *entry)
+static bool member(untar *u, struct archive_entry *entry)
 {
     const char *name = archive_entry_pathname(entry);
     if (!name)
@@ -185,7 +199,13 @@ bool data_import_unarchive(const char *path, const char *folder, gb_status *stat
               archive_read_support_format_empty(u.archive) == ARCHIVE_OK) ||
              gb_fail_memory(status, "unpacking an archive");
     }
-    ok = ok && read_members(&u);
+    if (ok) {
+        uint64_t read, of;
+        gb_unpack_place(u.bytes, &read, &of);
+        gb_progress_begin(&u.progress, "unpack", "KB", of / 1000, 0);
+        ok = read_members(&u);
+        gb_progress_end_long(&u.progress, of / 1000);
+    }
     int64_t left =
         ok && !u.zip; /* behind the last member; the sum of packed bytes is at their end */
     while (left > 0)

@@ -105,6 +105,38 @@ Test(archives, long_names_and_foreign_letters)
     scratch_leave(&s);
 }
 
+static bool always(void *self)
+{
+    (void)self;
+    return true;
+}
+
+/* They may be large. */
+Test(archives, are_shown_and_can_be_stopped)
+{
+    scratch s = scratch_enter();
+    static const char *const names[] = {"a.zip", "a.tar.gz"};
+    const member members[] = {{.name = "corpus.jsonl", .body = "{}\n{}\n"}, {.name = NULL}};
+    for (size_t i = 0; i < 2; i++) {
+        gb_status status = {0};
+        write_archive(names[i], i ? ARCHIVE_FORMAT_TAR_GNUTAR : ARCHIVE_FORMAT_ZIP, members);
+        cr_assert(freopen("said", "w", stderr) != NULL);
+        gb_say_set_form(GB_SAY_JSON);
+        expect_unpacked(names[i]);
+        gb_say_set_form(GB_SAY_TEXT);
+        fflush(stderr);
+        char *said = gb_read_file("said", NULL, NULL);
+        cr_expect(said && strstr(said, "\"label\": \"unpack\""), "%s: %s", names[i], said);
+        free(said);
+        cr_assert(gb_remove_tree("to", NULL));
+        gb_stop_when(always, NULL);
+        cr_expect_not(data_import_unarchive(names[i], "to", &status), "%s", names[i]);
+        gb_stop_when(NULL, NULL);
+        cr_expect_eq(status.code, GB_INTERRUPTED, "%s: %s", names[i], status.what);
+    }
+    scratch_leave(&s);
+}
+
 Test(archives, zip)
 {
     scratch s = scratch_enter();
