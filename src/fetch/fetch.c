@@ -260,11 +260,15 @@ static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *by
         return gb_fail(status, GB_DATA, from, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));
     char buffer[1 << 16];
+    gb_progress progress;
+    fetch_progress_begin(&progress, "copy", in);
     for (size_t got; (got = fread(buffer, 1, sizeof buffer, in)) > 0 && !gb_interrupted();) {
         fetch_sums_add(sums, buffer, got);
         fwrite(buffer, 1, got, gb_out_stream(out)); /* checked at commit */
         *bytes += got;
+        gb_progress_update(&progress, *bytes / 1000, from);
     }
+    gb_progress_end_long(&progress, *bytes / 1000);
     bool ok = !ferror(in) || gb_fail(status, GB_DATA, from, "check the disk", "cannot read");
     fclose(in);
     if (ok && gb_interrupted())

@@ -11,6 +11,8 @@ gb_sums *fetch_sums_create(gb_status *status);
 void fetch_sums_destroy(gb_sums *sums);
 void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length);
 bool fetch_sums_reset(gb_sums *sums, gb_status *status);
+/* Begins to show how much of a file that is open has been read, in KB. */
+void fetch_progress_begin(gb_progress *progress, const char *label, FILE *file);
 /* Add what a file holds; *bytes grows by its size. A missing file has none. */
 bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status);
 void fetch_sums_end(gb_sums *sums, char sha256[65], char md5[33]); /* md5 empty: not available */

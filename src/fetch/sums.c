@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { READ_BYTES = 1 << 16 };
 
@@ -55,6 +56,13 @@ void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length)
         gb_os_sum_add(sums->md5, bytes, length);
 }
 
+void fetch_progress_begin(gb_progress *progress, const char *label, FILE *file)
+{
+    struct stat info;
+    bool known = fstat(fileno(file), &info) == 0;
+    gb_progress_begin(progress, label, "KB", known ? (uint64_t)info.st_size / 1000 : 0, 0);
+}
+
 bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
 {
     FILE *file = GB_TRY_OPEN(gb_os_fopen(path, "rb"));
@@ -63,10 +71,14 @@ bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_st
                gb_fail(status, GB_DATA, path, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));
     char buffer[READ_BYTES];
+    gb_progress progress;
+    fetch_progress_begin(&progress, "sums", file);
     for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0 && !gb_interrupted();) {
         fetch_sums_add(sums, buffer, got);
         *bytes += got;
+        gb_progress_update(&progress, *bytes / 1000, path);
     }
+    gb_progress_end_long(&progress, *bytes / 1000);
     bool ok = !ferror(file);
     fclose(file);
     if (!ok)

@@ -176,6 +176,8 @@ cp "$work/content" "$work/place/another-name"
 echo nothing >"$work/place/a"
 fetch nowhere --from "$work/place"
 expect "a local file is recognised by its sum ($status)" whole nowhere
+fetch nowhere --from "$work/place" --progress json
+expect "it shows how far its sums are" grep -q '"label": "sums"' "$work/said"
 fetch nothing --from "$work/place/a"
 fails nothing 3 'holds no file' "another local file is not taken"
 fetch nothing --from "$work/absent"
@@ -187,8 +189,9 @@ fails missing 3 'data.tsv: still missing; the file of this name there is no acce
 fetch missing --from "$work/other" --any-version
 expect "--any-version takes it" grep -q 'no accepted version' "$work/missing/fetched.tsv"
 cp "$work/content" "$work/place/data.tsv"
-fetch unknown-place --from "$work/place"
+fetch unknown-place --from "$work/place" --progress json
 expect "where nothing is known the name decides ($status)" whole unknown-place
+expect "a copy shows how far it is" grep -q '"label": "copy"' "$work/said"
 
 # Several that write into one folder at once: fetched.tsv has all of them.
 for one in 1 2 3 4 5 6; do
