@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 enum { READ_BYTES = 1 << 16, MAX_DEPTH = 64 };
+#define SHOWN_BYTES (1 << 29) /* of a file whose hashing is shown: it takes seconds */
 
 static void to_hex(const unsigned char *digest, char hex[GB_HASH_SIZE])
 {
@@ -36,8 +37,20 @@ static bool hash_stream(FILE *file, const char *path, char hex[GB_HASH_SIZE], gb
         return errno == ENOMEM
                    ? gb_fail_memory(status, "hashing a file")
                    : gb_fail(status, GB_INTERNAL, path, NULL, "this machine gives no SHA-256");
-    for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;)
+    struct stat info;
+    gb_progress progress;
+    uint64_t bytes = 0;
+    bool shown = fstat(fileno(file), &info) == 0 && info.st_size >= SHOWN_BYTES;
+    if (shown)
+        gb_progress_begin(&progress, "hash", "KB", (uint64_t)info.st_size / 1000, 0);
+    for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;) {
         gb_os_sum_add(sum, buffer, got);
+        bytes += got;
+        if (shown)
+            gb_progress_update(&progress, bytes / 1000, path);
+    }
+    if (shown)
+        gb_progress_end_long(&progress, bytes / 1000);
     bool ok = !ferror(file) || gb_fail(status, GB_DATA, path, "check the path and its permissions",
                                        "cannot read: %s", strerror(errno));
     gb_os_sum_end(sum, digest);

@@ -79,6 +79,25 @@ Test(say, texts)
     scratch_leave(&here);
 }
 
+/* Which takes seconds, while nobody would know what is done. */
+Test(say, hashing_of_a_large_file)
+{
+    scratch here = scratch_enter();
+    char hex[GB_HASH_SIZE];
+    FILE *file = fopen("large", "wb");
+    cr_assert(file && ftruncate(fileno(file), 1 << 29) == 0 && fclose(file) == 0);
+    catch_errors();
+    cr_assert(gb_hash_file("large", hex, NULL));
+    json_t *lines = said();
+    size_t count = json_array_size(lines);
+    cr_assert(count >= 2);
+    cr_expect_str_eq(text_of(lines, 0, "label"), "hash");
+    cr_expect_eq(number_of(lines, count - 1, "done"), (1 << 29) / 1000);
+    cr_expect_str_eq(text_of(lines, count - 1, "event"), "end");
+    json_decref(lines);
+    scratch_leave(&here);
+}
+
 Test(say, progress)
 {
     scratch here = scratch_enter();
