@@ -38,17 +38,18 @@ static int run(const gb_call *call)
         {"qrels", GB_OPTION_TEXT, &p.qrels, 0, "FILE", "judgements: compare two runs"},
         {"base", GB_OPTION_TEXT, &base, 0, "RUN|ROW",
          "baseline that RUN is better than, for effects; of tables a row (default: the first)"},
-        {"original-base", GB_OPTION_TEXT, &p.original_base, 0, "RUN", "that of ORIGINAL"},
+        {"original-base", GB_OPTION_TEXT, &p.original_base, 0, "RUN", "that of ORIGINAL",
+         .with = "qrels"},
         {"measure", GB_OPTION_LIST, &measures, 0, "MEASURE",
          "measures of gabbro eval (default map, recip_rank, ndcg_cut.10, recall.100)",
-         .letter = 'm'},
+         .letter = 'm', .with = "qrels"},
         {"level_for_rel", GB_OPTION_U32, &level, 0, NULL, "smallest grade that is relevant",
-         .letter = 'l', .max = INT32_MAX},
+         .letter = 'l', .max = INT32_MAX, .with = "qrels"},
         {"depth", GB_OPTION_U32, &p.depth, 0, NULL,
-         "passages of a query whose order is compared; 0: all"},
+         "passages of a query whose order is compared; 0: all", .with = "qrels"},
         {"persistence", GB_OPTION_REAL, &p.persistence, 0, NULL,
          "p of the rank-biased overlap: the smaller, the more the first ranks count", .min = 0,
-         .max = 1},
+         .max = 1, .with = "qrels"},
         {0}};
     gb_status status = {0};
     int code;

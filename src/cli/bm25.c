@@ -122,8 +122,9 @@ static int run(const gb_call *call)
         {"drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,
          "drop a passage whose id is the query's (ArguAna, Quora)"},
         {"run", GB_OPTION_TEXT, &o.run, 0, "FILE", "write the run"},
-        {"format", GB_OPTION_CHOICE, &o.format, 0, NULL, "format of the run", formats},
-        {"tag", GB_OPTION_TEXT, &o.tag, 0, "NAME", "tag of the run, one word"},
+        {"format", GB_OPTION_CHOICE, &o.format, 0, NULL, "format of the run", formats,
+         .with = "run"},
+        {"tag", GB_OPTION_TEXT, &o.tag, 0, "NAME", "tag of the run, one word", .with = "run"},
         {"threads", GB_OPTION_U32, &o.threads, 0, NULL, "threads that search; 0: all processors",
          .max = INT32_MAX},
         {0}};

@@ -63,7 +63,8 @@ static int run(const gb_call *call)
          "look for the collection's queries and passages in this one instead; the same PATH: for "
          "queries of a split in the others and in the passages"},
         {"similarity", GB_OPTION_RATIO, &similarity, 0, NULL,
-         "with --against, share of common runs of words from which texts are near"},
+         "with --against, share of common runs of words from which texts are near",
+         .with = "against"},
         DATA_MANIFEST_OPTION(given),
         {0}};
     gb_words words = {0};

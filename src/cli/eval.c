@@ -84,9 +84,11 @@ static int run(const gb_call *call)
          "gabbro "
          "collection, or what gabbro collection --from reads"},
         {"diff-queries", GB_OPTION_U32, &p.diff_queries, 0, NULL,
-         "queries shown that each run won; 0: all"},
-        {"diff-passages", GB_OPTION_U32, &p.diff_passages, 0, NULL, "passages shown of each"},
-        {"seed", GB_OPTION_U64, &p.seed, 0, NULL, "seed of the randomised tests and intervals"},
+         "queries shown that each run won; 0: all", .with = "diff"},
+        {"diff-passages", GB_OPTION_U32, &p.diff_passages, 0, NULL, "passages shown of each",
+         .with = "diff"},
+        {"seed", GB_OPTION_U64, &p.seed, 0, NULL, "seed of the randomised tests and intervals",
+         .with = "compare|interval"},
         {"values", GB_OPTION_TEXT, &p.values, 0, "FILE", "write the values of every query as TSV"},
         {0}};
     gb_status status = {0};

@@ -83,7 +83,7 @@ static int run(const gb_call *call)
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
         {"queries", GB_OPTION_TEXT, &o.queries, GB_OPTION_INPUT, "ARTIFACT",
-         "generated queries (default: the collection's own)"},
+         "generated queries (default: the collection's own)", .with = "of"},
         {"of", GB_OPTION_CHOICE, &o.of, 0, NULL, "what the contexts are", kinds},
         {"pairs", GB_OPTION_U32, &o.pairs, 0, NULL, "pairs drawn; the paper's annotators had 200",
          .min = 1, .max = UINT32_MAX},

@@ -21,7 +21,7 @@ bool cli_write_training(const cli_training *how, const char *folder, gb_status *
      "FILE",  "also write queries, positives and negatives as Tevatron's JSON lines"},             \
     {                                                                                              \
         "jsonl-skip", GB_OPTION_U32, after, GB_OPTION_NO_KEY, NULL,                                \
-            "negatives of the file begin behind so many passages of a query"                       \
+            "negatives of the file begin behind so many passages of a query", .with = "jsonl"      \
     }
 
 #endif

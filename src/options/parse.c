@@ -13,6 +13,7 @@ typedef struct reading {
     bool only_help;                /* look for --help, change nothing, refuse nothing */
     bool help;                     /* --help was met, at `at` */
     gb_words *operands;            /* words that are no options, or NULL */
+    gb_words given;                /* names of the options that were met, each once */
 } reading;
 
 static bool refuse(const reading *r, const char *hint, const char *what, const char *word,
@@ -34,11 +35,21 @@ static bool no_option(const reading *r, const char *word, const char *name, gb_s
     return refuse(r, hint, "no option", word, status);
 }
 
-static bool set(const reading *r, const gb_option *option, const char *typed, const char *text,
+static bool is_given(const reading *r, const char *name, size_t length)
+{
+    for (size_t i = 0; i < r->given.count; i++)
+        if (strlen(r->given.items[i]) == length && !memcmp(r->given.items[i], name, length))
+            return true;
+    return false;
+}
+
+static bool set(reading *r, const gb_option *option, const char *typed, const char *text,
                 gb_status *status)
 {
     if (r->only_help)
         return true;
+    if (r->given.count < GB_WORDS_MAX && !is_given(r, option->name, strlen(option->name)))
+        r->given.items[r->given.count++] = option->name;
     return typed[1] == '-' ? gb_option_set(r->tables, option->name, text, status)
                            : options_set(option, typed, text, status);
 }
@@ -129,6 +140,26 @@ static bool read_words(reading *r, gb_status *status)
     return ok;
 }
 
+/* Whether one of the options was given that an option goes with. */
+static bool has_effect(const reading *r, const gb_option *option, gb_status *status)
+{
+    gb_text needed = {0};
+    const char *rest = option->with;
+    size_t length;
+    bool found = !rest || !is_given(r, option->name, strlen(option->name));
+    for (const char *name; !found && (name = gb_next_word(&rest, '|', &length));) {
+        found = is_given(r, name, length);
+        gb_text_printf(&needed, "%s--%.*s", needed.length ? " or " : "", (int)length, name);
+    }
+    char hint[200];
+    snprintf(hint, sizeof hint, "give %s, too, or leave it out", needed.data ? needed.data : "it");
+    if (!found)
+        gb_fail(status, GB_USAGE, NULL, hint, "%s: --%s has no effect without %s", r->command->name,
+                option->name, needed.data ? needed.data : "another");
+    gb_text_free(&needed);
+    return found;
+}
+
 /* What must be given; first what the command is about. */
 static bool check(const reading *r, gb_status *status)
 {
@@ -140,6 +171,9 @@ static bool check(const reading *r, gb_status *status)
         if (options_missing(&walk.option))
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed",
                            command->name, walk.option.name);
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
+        if (!has_effect(r, &walk.option, status))
+            return false;
     return true;
 }
 

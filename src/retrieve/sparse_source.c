@@ -6,10 +6,11 @@
 #define FIELD(member) GB_FIELD(gb_sparse_settings, member)
 const gb_option gb_sparse_options[] = {
     {"passage-terms", GB_OPTION_U32, FIELD(passage_terms), 0, NULL,
-     "keep the N terms of a passage with the largest weights; 0: all"},
-    {"query-terms", GB_OPTION_U32, FIELD(query_terms), 0, NULL, "the same of a query"},
+     "keep the N terms of a passage with the largest weights; 0: all", .with = "model"},
+    {"query-terms", GB_OPTION_U32, FIELD(query_terms), 0, NULL, "the same of a query",
+     .with = "model"},
     {"least-weight", GB_OPTION_REAL, FIELD(least_weight), 0, NULL,
-     "drop smaller weights of passages and queries"},
+     "drop smaller weights of passages and queries", .with = "model"},
     {0}};
 #undef FIELD
 

@@ -13,7 +13,7 @@ const gb_option gb_optimiser_options[] = {
     {"schedule", GB_OPTION_CHOICE, FIELD(decay_kind), 0, NULL,
      "learning rate after the warm-up, to 0 where it is linear", gb_decay_names},
     {"final-rate", GB_OPTION_RATIO, FIELD(final_rate), 0, NULL,
-     "share of the learning rate that a cosine ends at"},
+     "share of the learning rate that a cosine ends at", .with = "schedule"},
     {"weight-decay", GB_OPTION_REAL, FIELD(decay), 0, NULL, "decoupled decay of the weights"},
     {"clip", GB_OPTION_REAL, FIELD(clip), 0, NULL, "largest norm of the gradient; 0: any"},
     {"dropout", GB_OPTION_RATIO, FIELD(dropout), 0, NULL, "dropout of states and attention"},
@@ -82,7 +82,7 @@ static const gb_option of_inputs[] = {
     {"context", GB_OPTION_CHOICE, FIELD(params.context), 0, NULL,
      "text that a passage is paired with", contexts},
     {"queries", GB_OPTION_U32, FIELD(params.queries), 0, NULL,
-     "generated queries of a passage that are used"},
+     "generated queries of a passage that are used", .with = "context"},
     {"passages", GB_OPTION_U32, FIELD(params.passages), 0, NULL,
      "passages used, of those with generated queries; 0: all passages"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
@@ -235,7 +235,7 @@ static const gb_option of_finetuning[] = {
      "positive (TAS-B: 10); 0: do not",
      .max = 1000},
     {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), 0, NULL,
-     "leave out pairs that the teacher did not score"},
+     "leave out pairs that the teacher did not score", .with = "teacher"},
     {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), 0, NULL,
      "in a batch, a passage with the text of a positive is no negative, nor is it for a query of "
      "the same text"},
@@ -250,10 +250,11 @@ static const gb_option of_finetuning[] = {
 #define FIELD(member) GB_FIELD(gb_filter_settings, member)
 const gb_option train_filter_options[] = {
     {"skip", GB_OPTION_U32, FIELD(skip), 0, NULL,
-     "drop the first N passages of each run, which may well be relevant"},
+     "drop the first N passages of each run, which may well be relevant", .with = "negatives"},
     {"scores", GB_OPTION_TEXT, FIELD(scores), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores, e.g. of a cross-encoder, for the options below; what it "
-     "does not score is dropped"},
+     "does not score is dropped",
+     .with = "negatives"},
     {"margin", GB_OPTION_REAL, FIELD(margin), 0, NULL,
      "drop what scores less than this below the query's lowest positive"},
     {"relative-margin", GB_OPTION_RATIO, FIELD(relative_margin), 0, NULL,
@@ -264,7 +265,7 @@ const gb_option train_filter_options[] = {
     {"max-score", GB_OPTION_REAL, FIELD(max_score), 0, NULL, "drop what has a larger score",
      .min = -1e30, .max = 1e30},
     {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), 0, NULL,
-     "drop what has the text of a positive or of another negative"},
+     "drop what has the text of a positive or of another negative", .with = "negatives"},
     {0}};
 #undef FIELD
 

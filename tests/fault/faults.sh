@@ -548,6 +548,50 @@ fault 2 "a share above 1" 'no number from 0 to 1' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$bm25" --relative-margin 95
 fault 3 "scores of no run" 'run.trec: ' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$tokens" --margin 3
+while read -r option value command; do # options that have no effect without another one
+    fault 2 "$option alone, ${command%% *}" "${command%% *}: $option has no effect without --" "$GABBRO" $command $option $value
+done <<END
+--passage-terms 3 evaluate --bm25 --collection $collection
+--query-terms 3 evaluate --bm25 --collection $collection
+--least-weight .5 evaluate --runs $bm25 --collection $collection
+--tokens $tokens evaluate --bm25 --collection $collection
+--fusion turns evaluate --bm25 --collection $collection
+--jsonl-skip 3 bm25-run --collection $collection
+--jsonl-skip 3 mine --model $encoder $data
+--jsonl-skip 3 negatives --collection $collection --from nothing
+--format scores bm25 --collection beir
+--tag mine bm25 --collection beir
+--diff-queries 3 eval beir/qrels/test.tsv $bm25/run.trec
+--diff-passages 3 eval beir/qrels/test.tsv $bm25/run.trec
+--seed 3 eval beir/qrels/test.tsv $bm25/run.trec --diff $bm25/run.trec
+--original-base x agreement table.json
+--depth 3 agreement table.json
+--vocabulary $vocabulary collection --cut $collection
+--queries queries.jsonl collection --world 1
+--queries-per-passage 3 collection --world 1
+--span-words 3 collection --world 1
+--split-seed 3 collection --world 1
+--size 300 vocabulary --from nothing
+--queries $collection relatedness --collection $collection
+--passages 3 coverage --model a=$encoder --texts beir/corpus.jsonl
+--show 3 coverage --model a=$encoder --text stone
+--final-rate .1 $mlm
+--final-rate .1 finetune --init $encoder $data --negatives $bm25
+--final-rate .1 finetune-cross --init $encoder $data --negatives $bm25
+--queries 3 $mlm
+--skip 3 finetune --init $encoder $data --passage-vectors $bm25
+--scores $bm25 finetune --init $encoder $data --passage-vectors $bm25
+END
+for option in skip-unknown-qrels keep-splits drop-titles repair-encoding; do
+    fault 2 "--$option of a mini world" "--$option has no effect without --from" gabbro collection --world 1 --$option
+done
+fault 2 "nearness of no other collection" '--similarity has no effect without --against' \
+    "$GABBRO" data check beir --similarity .5
+fault 2 "other projections of one text" '--variants has no effect' gabbro coverage --model a="$encoder" --text stone --variants
+for option in drop-unscored unique-texts; do
+    fault 2 "--$option of nothing" "--$option has no effect without --" \
+        gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --$option
+done
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done

@@ -161,6 +161,37 @@ Test(options, operands_that_are_missing_or_none)
     cr_expect_str_eq(status.what, "none: unexpected \"a\"");
 }
 
+Test(options, one_that_has_no_effect_without_another)
+{
+    bool fast = false, quick = false, run = false;
+    const gb_option own[] = {
+        {"fast", GB_OPTION_FLAG, &fast, 0, NULL, "of a run", .letter = 'f', .with = "run"},
+        {"quick", GB_OPTION_FLAG, &quick, 0, NULL, "of either", .with = "fast|run"},
+        {"run", GB_OPTION_FLAG, &run, 0, NULL, "do it", .letter = 'r'},
+        {0}};
+    const gb_option_table of_own[] = {{NULL, own}, {0}};
+    static const struct {
+        const char *words[2], *what, *hint;
+    } cases[] = {{{"--fast", "--run"}, "", ""},
+                 {{"-rf", "--quick"}, "", ""},
+                 {{"--quick", "--run"}, "", ""},
+                 {{"-f", "-f"},
+                  "tell: --fast has no effect without --run",
+                  "give --run, too, or leave it out"},
+                 {{"--quick", "--quick"},
+                  "tell: --quick has no effect without --fast or --run",
+                  "give --fast or --run, too, or leave it out"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gb_status status = {0};
+        char *argv[] = {(char *)"tell", (char *)cases[i].words[0], (char *)cases[i].words[1], NULL};
+        cr_expect_eq(gb_command_parse(&command, of_own, 3, argv, NULL, &status),
+                     *cases[i].what ? GB_PARSED_BAD : GB_PARSED_RUN);
+        cr_expect_eq(status.code, *cases[i].what ? GB_USAGE : GB_OK);
+        cr_expect_str_eq(status.what, cases[i].what);
+        cr_expect_str_eq(status.hint, cases[i].hint);
+    }
+}
+
 Test(options, values_as_json)
 {
     gb_status status = {0};
