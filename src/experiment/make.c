@@ -77,6 +77,14 @@ static void complete_facts(const gb_maker *maker, double seconds)
     json_decref(device);
 }
 
+/* Are the options good? */
+static bool check(gb_maker *maker, gb_status *status)
+{
+    const gb_make_params *params = maker->params;
+    return (!params->check || params->check(maker, params->self, status)) &&
+           experiment_maker_check_chosen(maker, status);
+}
+
 /* Make the artifact unless it is there. */
 static bool find_or_make(gb_maker *maker, gb_status *status)
 {
@@ -120,7 +128,7 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     if (maker->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING) &&
         !experiment_maker_ranks_join(maker, argv, status))
         return false;
-    if (params->check && !params->check(maker, params->self, status))
+    if (!check(maker, status))
         return false;
     if (maker->over)
         return true;
@@ -131,8 +139,7 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
  * command when it runs. */
 static void look(gb_maker *maker, gb_status *status)
 {
-    const gb_make_params *params = maker->params;
-    if (params->check && !params->check(maker, params->self, status) && status->code == GB_DATA)
+    if (!check(maker, status) && status->code == GB_DATA)
         *status = (gb_status){0};
 }
 

@@ -89,6 +89,55 @@ bool experiment_maker_note_initial(gb_maker *maker, gb_status *status)
     return true;
 }
 
+/* Whether an option changes something: 0 asks for nothing. */
+static bool changes(const gb_maker *maker, const gb_option *option, bool *changed,
+                    gb_status *status)
+{
+    json_t *value = gb_option_value(option, status);
+    const json_t *initial = experiment_maker_initial(maker, option, NULL);
+    *changed = value && initial && !json_equal(value, initial) &&
+               (!json_is_number(value) || json_number_value(value) != 0);
+    bool read = value != NULL;
+    json_decref(value);
+    return read;
+}
+
+/* The tables that have an option of a name, in words; nothing if one of them is in the key. */
+static gb_text owners(const gb_option_table *tables, const char *name)
+{
+    gb_text list = {0};
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
+        if (strcmp(walk.option.name, name) != 0)
+            continue;
+        if (!walk.table->no_key) {
+            gb_text_free(&list);
+            return (gb_text){0};
+        }
+        gb_text_printf(&list, "%s%s", list.length ? " or " : "", walk.table->heading);
+    }
+    return list;
+}
+
+bool experiment_maker_check_chosen(gb_maker *maker, gb_status *status)
+{
+    gb_option_table tables[MAKER_TABLES];
+    bool ok = true, changed;
+    experiment_maker_tables(maker, tables);
+    for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
+        if (!walk.table->no_key || !(ok = changes(maker, &walk.option, &changed, status)) ||
+            !changed)
+            continue;
+        gb_text of = owners(tables, walk.option.name);
+        if (of.failed)
+            ok = gb_fail_memory(status, "checking options");
+        else if (of.data)
+            ok = gb_fail(status, GB_USAGE, NULL, "take that, or leave it out",
+                         "--%s has no effect: it is an option of %s", walk.option.name, of.data);
+        gb_text_free(&of);
+    }
+    return ok;
+}
+
 void experiment_maker_pool(gb_maker *maker, const char *pooling)
 {
     maker->pooling = pooling;

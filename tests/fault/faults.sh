@@ -592,6 +592,12 @@ for option in drop-unscored unique-texts; do
     fault 2 "--$option of nothing" "--$option has no effect without --" \
         gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --$option
 done
+fault 2 "settings of sparse vectors, dense fine-tuning" '\--flops-queries has no effect: it is an option of sparse' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --flops-queries .1
+fault 2 "settings of losses that are not taken" 'has no effect: it is an option of margin-mse or kl or ordered' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --contrast-weight .5
+fault 2 "settings of another objective" '\--bow-weight has no effect: it is an option of bow' gabbro $mlm --bow-weight 3
+expect "none of what an objective has not is no fault" [ -d "$(gabbro $mlm --decoder-mask-ratio 0 --layers 1 --hidden 16 --heads 2 --ffn 16)" ]
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
