@@ -67,6 +67,8 @@ void gb_pretraining_tables(gb_pretraining_settings *settings,
 void gb_pretraining_note(gb_option_table tables[GB_PRETRAINING_TABLES + 1], const char *objective);
 /* Whether the settings are good together. */
 bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *status);
+/* Whether the objective reads what is given for it; the first of several may leave it to others. */
+bool gb_pretraining_check_alone(const gb_pretraining_settings *settings, gb_status *status);
 /* The objective, or NULL for "none". */
 const gb_objective *gb_pretraining_objective(const gb_pretraining_settings *settings);
 

@@ -24,7 +24,7 @@ static gb_pretraining *open_pretraining(gb_pretraining_settings *settings, gb_wo
         return NULL;
     settings->objective = objective.items[0];
     const gb_objective *found = gb_pretraining_objective(settings);
-    if (!gb_pretraining_check(settings, status))
+    if (!gb_pretraining_check(settings, status) || !gb_pretraining_check_alone(settings, status))
         return NULL;
     if (!found || !settings->steps) {
         gb_fail(status, GB_USAGE, NULL, NULL, "pretrain %s trains nothing", settings->objective);

@@ -16,7 +16,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     settings *o = self;
     gb_pretraining_settings *training = &o->training;
     training->objective = maker->operands.items[0];
-    if (!gb_pretraining_check(training, status))
+    if (!gb_pretraining_check(training, status) ||
+        (!o->others && !gb_pretraining_check_alone(training, status)))
         return false;
     if (o->others && (maker->ranks || maker->how.gradient_shards))
         return gb_fail(status, GB_USAGE, "--interleave-with",

@@ -141,10 +141,20 @@ bool train_context(const char *name, gb_context *context)
     return false;
 }
 
+static bool has_plain_sizes(const gb_pretraining_settings *settings)
+{
+    const gb_pretraining_settings plain = gb_pretraining_defaults();
+    return settings->layers == plain.layers && settings->hidden == plain.hidden &&
+           settings->heads == plain.heads && settings->ffn == plain.ffn;
+}
+
 bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *status)
 {
     const char *name = settings->objective;
     const gb_objective *objective = gb_pretraining_objective(settings);
+    if (settings->init && !has_plain_sizes(settings))
+        return gb_fail(status, GB_USAGE, "--init", "leave them out",
+                       "--layers, --hidden, --heads and --ffn are of a fresh encoder");
     if (!objective)
         return !strcmp(name, "none") ||
                gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"", name);
@@ -155,6 +165,18 @@ bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *st
         return gb_fail(status, GB_USAGE, NULL, "make one: gabbro pretrain mlm",
                        "%s needs a --generator", name);
     return settings->params.batch || gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
+}
+
+bool gb_pretraining_check_alone(const gb_pretraining_settings *settings, gb_status *status)
+{
+    const gb_objective *objective = gb_pretraining_objective(settings);
+    uint32_t needs = objective ? objective->needs : 0;
+    if (settings->params.context != GB_CONTEXT_NONE && !(needs & GB_NEEDS_CONTEXT))
+        return gb_fail(status, GB_USAGE, "--context", "leave it out",
+                       "%s pairs passages with no other text", settings->objective);
+    return !settings->generator || needs & GB_NEEDS_GENERATOR ||
+           gb_fail(status, GB_USAGE, "--generator", "leave it out",
+                   "%s has no masks that a model fills", settings->objective);
 }
 
 /* ---- fine-tuning ---- */

@@ -598,6 +598,12 @@ fault 2 "settings of losses that are not taken" 'has no effect: it is an option 
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --contrast-weight .5
 fault 2 "settings of another objective" '\--bow-weight has no effect: it is an option of bow' gabbro $mlm --bow-weight 3
 expect "none of what an objective has not is no fault" [ -d "$(gabbro $mlm --decoder-mask-ratio 0 --layers 1 --hidden 16 --heads 2 --ffn 16)" ]
+fault 2 "a text beside passages that are read alone" '\--context: mlm pairs passages with no' gabbro $mlm --context query
+fault 2 "a generator of no masks" '\--generator: mlm has no masks that a model fills' gabbro $mlm --generator "$encoder"
+for objective in mlm none; do
+    fault 2 "sizes of a model to start from, $objective" 'are of a fresh encoder' \
+        gabbro pretrain $objective $data --vocabulary "$vocabulary" --init "$encoder" --layers 3
+done
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
