@@ -59,6 +59,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     o->fusion.evaluations = o->runs ? &o->runs : o->fused.items;
     o->fusion.count = o->runs ? 1 : o->fused.count;
     maker->kernels = o->model ? GB_USER_SEARCH : 0;
+    if (!o->model)
+        maker->flags &= ~GB_MAKES_ENCODING;
     return !o->model || gb_retriever_users(o->model, &maker->kernels, status);
 }
 

@@ -25,6 +25,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (how->ranked ? !how->retriever || !how->tokens : how->retriever || how->tokens)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "--keep-if-ranked, --retriever and --tokens are given together");
+    if (!how->ranked)
+        maker->flags &= ~GB_MAKES_ENCODING;
     maker->kernels = (how->ranked ? GB_USER_SEARCH : 0) | (how->cross ? GB_USER_ENCODE : 0);
     return !how->ranked || gb_retriever_users(how->retriever, &maker->kernels, status);
 }

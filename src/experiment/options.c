@@ -121,7 +121,10 @@ static gb_text owners(const gb_option_table *tables, const char *name)
 bool experiment_maker_check_chosen(gb_maker *maker, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
-    bool ok = true, changed;
+    bool ok = !maker->pooling || maker->flags & GB_MAKES_ENCODING ||
+              gb_fail(status, GB_USAGE, NULL, "leave it out",
+                      "--pooling has no effect: no model makes vectors here");
+    bool changed;
     experiment_maker_tables(maker, tables);
     for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
         if (!walk.table->no_key || !(ok = changes(maker, &walk.option, &changed, status)) ||

@@ -26,7 +26,8 @@ void experiment_maker_pool(gb_maker *maker, const char *pooling);
 json_t *experiment_maker_initial(const gb_maker *maker, const gb_option *option, json_t *value);
 /* Notes the values that options have before they are given: their defaults. */
 bool experiment_maker_note_initial(gb_maker *maker, gb_status *status);
-/* Refuses options of an objective, a scoring or a loss that is not the chosen one. GB_USAGE. */
+/* Refuses options of an objective, a scoring or a loss that is not the chosen one, and of encoding
+ * where the check took GB_MAKES_ENCODING away. GB_USAGE. */
 bool experiment_maker_check_chosen(gb_maker *maker, gb_status *status);
 /* All tables of a maker's command, ended by an empty one. */
 #define MAKER_TABLES 40

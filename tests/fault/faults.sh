@@ -604,6 +604,9 @@ for objective in mlm none; do
     fault 2 "sizes of a model to start from, $objective" 'are of a fresh encoder' \
         gabbro pretrain $objective $data --vocabulary "$vocabulary" --init "$encoder" --layers 3
 done
+fault 2 "pooling without a model, evaluate" '\--pooling has no effect' gabbro evaluate --bm25 --collection "$collection" --pooling mean
+fault 2 "pooling without a model, filter-queries" '\--pooling has no effect' \
+    gabbro filter-queries --collection "$collection" --queries "$collection" --unique --pooling mean
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
