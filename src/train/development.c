@@ -54,7 +54,8 @@ bool gb_dev_check(const gb_dev_settings *settings, gb_status *status)
     const gb_dev_settings *d = &gb_dev_defaults;
     bool plain = settings->every == d->every && settings->queries == d->queries &&
                  settings->patience == d->patience && settings->passages == d->passages &&
-                 !settings->run && !settings->keep_last && !settings->drop_identical;
+                 !strcmp(settings->measure, d->measure) && !settings->run && !settings->keep_last &&
+                 !settings->drop_identical;
     gb_metrics metric = {0};
     if (!settings->split)
         return plain || gb_fail(status, GB_USAGE, NULL, "give --dev SPLIT, too",

@@ -325,9 +325,11 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
 bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
 {
     const gb_scoring *scoring = gb_scorings[o->scoring];
-    if (scoring->needs & GB_SCORING_TOKENS && o->projector != GB_PROJECTOR_NONE)
-        return gb_fail(status, GB_USAGE, NULL, "leave --projector out",
-                       "the scoring %s has a projection of its own", scoring->name);
+    if (!scoring->single && o->projector != GB_PROJECTOR_NONE)
+        return gb_fail(status, GB_USAGE, NULL, "leave --projector out", "the scoring %s %s",
+                       scoring->name,
+                       scoring->needs & GB_SCORING_TOKENS ? "has a projection of its own"
+                                                          : "makes no vector that is projected");
     if (!o->teacher_queries.count != !o->teacher_passages.count ||
         (o->teacher && o->teacher_queries.count))
         return gb_fail(status, GB_USAGE, NULL, "give both, or --teacher in their place",

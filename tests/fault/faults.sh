@@ -607,6 +607,12 @@ done
 fault 2 "pooling without a model, evaluate" '\--pooling has no effect' gabbro evaluate --bm25 --collection "$collection" --pooling mean
 fault 2 "pooling without a model, filter-queries" '\--pooling has no effect' \
     gabbro filter-queries --collection "$collection" --queries "$collection" --unique --pooling mean
+for command in finetune finetune-cross; do
+    fault 2 "a measure on the way of no split, $command" 'give --dev SPLIT, too' \
+        gabbro $command --init "$encoder" $data --negatives "$bm25" --dev-measure nDCG@10
+done
+fault 2 "a projector of sparse vectors" 'sparse makes no vector that is projected' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --projector linear
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
