@@ -114,6 +114,9 @@ bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *sha
 {
     job j = {0};
     if (gb_retriever_is_sparse(retriever)) {
+        if (shard->numbers != GB_NUMBER_FLOAT32)
+            return gb_fail(status, GB_USAGE, "--numbers", "leave it out; --quantize rounds weights",
+                           "sparse vectors are written as text");
         const gb_vector_file file = {.path = resume, .journal = journal};
         bool ok = plan(&j, retriever, shard, status) &&
                   write_sparse(&j, retriever, folder, &file, written, status);

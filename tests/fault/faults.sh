@@ -613,6 +613,8 @@ for command in finetune finetune-cross; do
 done
 fault 2 "a projector of sparse vectors" 'sparse makes no vector that is projected' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --projector linear
+fault 2 "numbers of sparse vectors" '\--numbers: sparse vectors are written as text' gabbro encode --numbers float16 $data \
+    --model "$(gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --batch 4 --epochs 1 --train-queries 4)"
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
