@@ -18,6 +18,9 @@ static bool convert(const settings *o, const gb_collection *collection, gb_statu
     gb_run run = {0};
     const gb_run_style style = {.format = format_of[o->form], .tag = o->tag, .depth = o->depth};
     const bool json = style.format == GB_RUN_DPR || style.format == GB_RUN_PYSERINI;
+    if (o->tag && style.format != GB_RUN_TREC)
+        return gb_fail(status, GB_USAGE, "--tag", "leave it out", "the form %s has no tag",
+                       forms[o->form]);
     bool ok = (collection ? gb_run_names_of(collection, &names, status)
                           : gb_run_names_create(&names, status)) &&
               gb_run_read(o->run, GB_RUN_AUTO, &names, &run, NULL, status) &&

@@ -76,10 +76,13 @@ static int run(const gb_call *call)
         return code;
     gb_install_signals();
     const char *path = words.items[0];
-    if (other) {
+    if (other && as)
+        gb_fail(&status, GB_USAGE, NULL, "leave one of them out",
+                "--against compares texts, and --as counts");
+    else if (other)
         against(call->config, path, other, similarity, &status);
+    if (other)
         return gb_command_end(&status);
-    }
     if (gb_manifest_open(call->config, given, &manifest, &status)) {
         source = as ? gb_manifest_find(&manifest, as, &status) : gb_manifest_match(&manifest, path);
         if (source || !as)

@@ -55,6 +55,11 @@ static int run(const gb_call *call)
     int code;
     if (!gb_command_begin(&gb_cli_doctor, options, call, NULL, &code))
         return code;
+    if (only_list + only_type + quick > 1 || (only_list && params.select)) {
+        gb_fail(&status, GB_USAGE, NULL, "leave the others out",
+                "--list, --type and --quick print different things, and --list of all devices");
+        return gb_command_end(&status);
+    }
     if (only_list) {
         gb_devices_print_names(&config, stdout, &status);
         return gb_command_end(&status);

@@ -20,8 +20,10 @@ static void judge(const gb_config *config, gb_judge_params *p, const char *path,
     if (p->diff && (p->other || p->msmarco))
         gb_fail(status, GB_USAGE, NULL, "give one of them", "%s and --diff print different things",
                 p->other ? "--compare" : "--msmarco");
-    else if (p->print.interval && (p->other || p->diff || p->msmarco))
-        gb_fail(status, GB_USAGE, NULL, NULL, "--interval is for the measures of one run");
+    else if ((p->print.interval || p->print.per_query || p->print.no_summary) &&
+             (p->other || p->diff || p->msmarco))
+        gb_fail(status, GB_USAGE, NULL, NULL,
+                "--interval, -q and -n are for the measures of one run");
     else if (path && !p->diff)
         gb_fail(status, GB_USAGE, NULL, NULL, "--collection is for --diff");
     else if (!path || collection)

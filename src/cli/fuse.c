@@ -11,6 +11,18 @@ typedef struct settings {
     const char *out, *tag;   /* file that is written; of its lines */
 } settings;
 
+#define USUAL_K 60 /* the paper's, see gb_fusion */
+
+/* What the method does not read. */
+static bool check(const settings *o, gb_status *status)
+{
+    if (o->fusion.k != USUAL_K && o->fusion.method != GB_FUSION_RANKS)
+        return gb_fail(status, GB_USAGE, "--k", "leave it out", "it is of --fusion ranks");
+    return !o->weights.count || o->fusion.method != GB_FUSION_TURNS ||
+           gb_fail(status, GB_USAGE, "--weight", "leave it out",
+                   "runs that take turns have no weights");
+}
+
 static bool read_weights(const settings *o, double *weights, gb_status *status)
 {
     if (o->weights.count && o->weights.count != o->files.count)
@@ -29,7 +41,8 @@ static bool fuse(settings *o, gb_run *runs, double *weights, gb_status *status)
 {
     gb_run fused = {0};
     gb_run_names names = {0};
-    bool ok = read_weights(o, weights, status) && gb_run_names_create(&names, status);
+    bool ok =
+        check(o, status) && read_weights(o, weights, status) && gb_run_names_create(&names, status);
     for (size_t i = 0; ok && i < o->files.count; i++)
         ok = gb_run_read(o->files.items[i], GB_RUN_AUTO, &names, &runs[i], NULL, status);
     o->fusion.weights = weights;
@@ -44,7 +57,7 @@ static bool fuse(settings *o, gb_run *runs, double *weights, gb_status *status)
 
 static int run(const gb_call *call)
 {
-    settings o = {.fusion = {.k = 60, .depth = 1000}, .tag = "gabbro-fuse"};
+    settings o = {.fusion = {.k = USUAL_K, .depth = 1000}, .tag = "gabbro-fuse"};
     const gb_option options[] = {
         {"out", GB_OPTION_TEXT, &o.out, GB_OPTION_REQUIRED, "FILE", "file of the fused run"},
         {"fusion", GB_OPTION_CHOICE, &o.fusion.method, 0, NULL,

@@ -58,8 +58,9 @@ static int run(const gb_call *call)
         gb_log_set_level(GB_LOG_ERROR);
     if (!words.count == !o.run)
         gb_fail(&status, GB_USAGE, NULL, "see --help", "give a model, or --run");
-    if (o.run && index)
-        gb_fail(&status, GB_USAGE, NULL, "see --help", "--index goes with a model");
+    if (o.run && (index || pooling != GB_OPEN || o.open.dims || o.open.device))
+        gb_fail(&status, GB_USAGE, NULL, "see --help",
+                "--index, --pooling, --dims and --device go with a model");
     o.model = words.count ? words.items[0] : NULL;
     o.max_bytes = max_kilobytes << 10;
     o.open.pooling = pooling == GB_OPEN ? NULL : poolings[pooling];

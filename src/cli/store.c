@@ -71,6 +71,8 @@ static bool run_catalog(gb_store *store, const char *artifact, gb_status *status
 static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_status *status)
 {
     const char *action = words->items[0], *artifact = words->count > 1 ? words->items[1] : NULL;
+    if (dry_run && strcmp(action, "gc") != 0)
+        return gb_fail(status, GB_USAGE, "--dry-run", "leave it out", "gc alone removes anything");
     if (!strcmp(action, "verify"))
         return run_verify(store, artifact, status);
     if ((artifact != NULL) == !strcmp(action, "show") && (artifact || !strcmp(action, "list")))

@@ -38,6 +38,11 @@ static int run(const gb_call *call)
     if (!gb_command_begin(&gb_cli_verify, options, call, &model, &code))
         return code;
     bool bundle = is_bundle(model.items[0]);
+    if (bundle && (params.golden || params.select || params.trust)) {
+        gb_fail(&status, GB_USAGE, NULL, "leave them out",
+                "--golden, --device and --trust are of models, not of bundles");
+        return gb_command_end(&status);
+    }
     char *found = bundle ? NULL : gb_find_model(call->config, model.items[0], &status);
     params.model = found;
     bool ok = bundle ? gb_bundle_check(call->config, model.items[0], stdout, &held, &status)

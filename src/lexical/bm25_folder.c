@@ -155,6 +155,9 @@ static bool find_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_
 {
     static const char *const defaults[] = {"test", "dev"};
     *path = NULL;
+    if (params->qrels && params->split)
+        return gb_fail(status, GB_USAGE, NULL, "leave one of them out",
+                       "--split names judgements of the collection, and --qrels others");
     if (params->qrels)
         return (*path = gb_strdup(params->qrels, status)) != NULL;
     for (int i = 0; i < (params->split ? 1 : 2) && !*path; i++) {

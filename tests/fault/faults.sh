@@ -615,6 +615,31 @@ fault 2 "a projector of sparse vectors" 'sparse makes no vector that is projecte
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --projector linear
 fault 2 "numbers of sparse vectors" '\--numbers: sparse vectors are written as text' gabbro encode --numbers float16 $data \
     --model "$(gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --batch 4 --epochs 1 --train-queries 4)"
+fault 2 "two kinds of judgements" '\--split names judgements of the collection, and --qrels others' \
+    "$GABBRO" bm25 --collection beir --split test --qrels beir/qrels/test.tsv
+fault 2 "a tag of lines that have none" 'the form msmarco has no tag' \
+    "$GABBRO" convert-run "$bm25/run.trec" --form msmarco --tag mine --to tagged.txt
+fault 2 "ranks of a fusion without any" '\--k: it is of --fusion ranks' \
+    "$GABBRO" fuse "$bm25/run.trec" "$bm25/run.trec" --fusion sum --k 3 --out fused.trec
+fault 2 "weights of runs that take turns" '\--weight: runs that take turns have no weights' \
+    "$GABBRO" fuse "$bm25/run.trec" "$bm25/run.trec" --fusion turns --weight 1 --weight 2 --out fused.trec
+for options in '--list --type' '--type --quick' '--list --device cpu'; do
+    fault 2 "doctor $options" 'print different things' "$GABBRO" doctor $options
+done
+fault 2 "nothing that would be removed" '\--dry-run: gc alone removes anything' "$GABBRO" store verify --dry-run
+fault 2 "two things to compare with" '\--against compares texts, and --as counts' \
+    "$GABBRO" data check beir --against beir --as beir-nfcorpus
+for option in --pooling=mean --dims=4 --device=cpu; do
+    fault 2 "a run has no model, $option" 'go with a model' "$GABBRO" serve --run . $option
+done
+for option in -q -n --interval; do
+    fault 2 "$option of two runs" 'are for the measures of one run' \
+        "$GABBRO" eval beir/qrels/test.tsv "$bm25/run.trec" --compare "$bm25/run.trec" $option
+done
+mkdir bundle && echo '{}' >bundle/bundle.json
+for option in --golden=x --device=cpu --trust; do
+    fault 2 "a bundle is no model, $option" 'are of models, not of bundles' "$GABBRO" verify bundle $option
+done
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
