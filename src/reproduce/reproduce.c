@@ -96,6 +96,22 @@ static void close_numbers(gb_reproduce_params *params)
             *numbers[i] = 0;
 }
 
+/* What one action alone reads or writes. */
+static bool check_action(const gb_reproduce_params *params, gb_status *status)
+{
+    gb_reproduce_action action = params->action;
+    if (params->runs && action != GB_REPRODUCE_JUDGE)
+        return gb_fail(status, GB_USAGE, "--runs", "reproduce judge TABLE --runs DIR",
+                       "judge alone measures what is there");
+    if (params->seen && action != GB_REPRODUCE_LOG)
+        return gb_fail(status, GB_USAGE, "--seen", "reproduce log --seen DIR",
+                       "log alone lists what was sent");
+    return action == GB_REPRODUCE_TABLE || action == GB_REPRODUCE_TRAIN ||
+           (!params->record && !params->report && !params->submit) ||
+           gb_fail(status, GB_USAGE, NULL, "leave them out",
+                   "--record, --report and --submit are of tables that are made");
+}
+
 bool gb_reproduce_example(FILE *out, gb_status *status)
 {
     return repro_train_example(out, status);
@@ -107,6 +123,8 @@ bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
     gb_reproduce_params own = *params;
     bool over = false;
     close_numbers(&own);
+    if (!check_action(params, status))
+        return false;
     if (params->action == GB_REPRODUCE_NEW)
         return repro_new_paper(params->table, params->out, status);
     if (!repro_leave_mpirun(params->config, &own.ranks, &over, status) || over)

@@ -640,6 +640,11 @@ mkdir bundle && echo '{}' >bundle/bundle.json
 for option in --golden=x --device=cpu --trust; do
     fault 2 "a bundle is no model, $option" 'are of models, not of bundles' "$GABBRO" verify bundle $option
 done
+fault 2 "runs of a table that is made" '\--runs: judge alone measures' "$reproduce" table1 --runs .
+fault 2 "what was sent of a table that is made" '\--seen: log alone lists' "$reproduce" table1 --seen .
+for option in --record --report=. --submit=x; do
+    fault 2 "a plan, $option" 'are of tables that are made' "$reproduce" plan table1 $option
+done
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
