@@ -57,4 +57,7 @@ local function train_retriever()
   end
 end
 
+if settings.scoring == "cross" and settings.matryoshka ~= "-" then
+  refuse "matryoshka is of vectors, which scoring = cross does not make"
+end
 if settings.scoring == "cross" then train_cross() else train_retriever() end

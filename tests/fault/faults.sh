@@ -645,6 +645,8 @@ fault 2 "what was sent of a table that is made" '\--seen: log alone lists' "$rep
 for option in --record --report=. --submit=x; do
     fault 2 "a plan, $option" 'are of tables that are made' "$reproduce" plan table1 $option
 done
+fault 2 "lengths of no vectors" 'matryoshka is of vectors' gabbro train --set collection="$work/beir" --set model="$encoder" \
+    --set scoring=cross --set matryoshka=8,4 --dry-run
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
