@@ -42,11 +42,18 @@ typedef struct sparse {
 static void *create(const gb_scoring_context *context, gb_params *model, gb_status *status)
 {
     (void)model;
+    sparse_settings own;
+    memcpy(&own, context->own, sizeof own);
+    if (own.query_tokens && own.flops_queries != defaults.flops_queries && own.flops_queries > 0) {
+        gb_fail(status, GB_USAGE, "--flops-queries", "leave it, or --query-tokens, out",
+                "queries that are made without the model are not regularised");
+        return NULL;
+    }
     sparse *s = gb_alloc(1, sizeof *s, status);
     if (!s)
         return NULL;
     s->context = *context;
-    memcpy(&s->own, context->own, sizeof s->own);
+    s->own = own;
     s->specials = gb_vocab_specials(context->vocab);
     return s;
 }

@@ -647,6 +647,8 @@ for option in --record --report=. --submit=x; do
 done
 fault 2 "lengths of no vectors" 'matryoshka is of vectors' gabbro train --set collection="$work/beir" --set model="$encoder" \
     --set scoring=cross --set matryoshka=8,4 --dry-run
+fault 2 "a regulariser of queries as they are" '\--flops-queries: queries that are made without the model' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sparse --query-tokens --flops-queries .1
 for command in bm25 eval agreement export bundle report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
