@@ -195,6 +195,11 @@ begun() # RANKS: $long in the background by so many ranks, in the store `stopped
     done
 }
 
+children() # PROCESS: those that it began
+{
+    grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null | tr -dc '0-9\n'
+}
+
 ended() # status of the child in $code, how long it took in $took
 {
     code=0 since=$(date +%s)
@@ -217,7 +222,7 @@ if made one $long --simulate-ranks 1; then
     expect "2 ranks stopped by Ctrl-C end with 75 ($code)" [ $code = 75 ]
     expect "and keep where they are" grep -q 'stopped after step' said
     begun 2
-    kill -KILL "$(pgrep -P "$(pgrep -P $child)" | tail -n 1)"
+    kill -KILL "$(children "$(children $child)" | tail -n 1)"
     ended
     expect "of a killed rank the others end, with 137 ($code)" [ $code = 137 ]
     expect "within a minute ($took s)" [ $took -lt 60 ]
