@@ -77,8 +77,8 @@ typedef struct gb_option {
     const char *const *words; /* values of a choice, ended by NULL */
     char letter;              /* short form, e.g. 'q' of -q, or 0 */
     double min, max;          /* limits of a number, included; both 0: those of its kind */
-    const char *with;         /* options with | between, without all of which it is refused, since
-                                 it would change nothing: "compare|interval"; NULL: none */
+    const char *with;         /* options of which one must be given, too, if this one changes its
+                                 value, as it has no effect without: "compare|interval"; or NULL */
 } gb_option;
 /* Value of an option whose table can be constant: a member of the structure that is the base. */
 #define GB_FIELD(type, member) ((void *)offsetof(type, member))

@@ -14,6 +14,7 @@ typedef struct reading {
     bool help;                     /* --help was met, at `at` */
     gb_words *operands;            /* words that are no options, or NULL */
     gb_words given;                /* names of the options that were met, each once */
+    gb_words changed;              /* of those with a `with`, the ones that got another value */
 } reading;
 
 static bool refuse(const reading *r, const char *hint, const char *what, const char *word,
@@ -35,23 +36,35 @@ static bool no_option(const reading *r, const char *word, const char *name, gb_s
     return refuse(r, hint, "no option", word, status);
 }
 
-static bool is_given(const reading *r, const char *name, size_t length)
+static bool has(const gb_words *names, const char *name, size_t length)
 {
-    for (size_t i = 0; i < r->given.count; i++)
-        if (strlen(r->given.items[i]) == length && !memcmp(r->given.items[i], name, length))
+    for (size_t i = 0; i < names->count; i++)
+        if (strlen(names->items[i]) == length && !memcmp(names->items[i], name, length))
             return true;
     return false;
 }
 
+static void note(gb_words *names, const char *name)
+{
+    if (names->count < GB_WORDS_MAX && !has(names, name, strlen(name)))
+        names->items[names->count++] = name;
+}
+
+/* A command that lists all its settings, as pages do, gives many options their defaults. */
 static bool set(reading *r, const gb_option *option, const char *typed, const char *text,
                 gb_status *status)
 {
     if (r->only_help)
         return true;
-    if (r->given.count < GB_WORDS_MAX && !is_given(r, option->name, strlen(option->name)))
-        r->given.items[r->given.count++] = option->name;
-    return typed[1] == '-' ? gb_option_set(r->tables, option->name, text, status)
-                           : options_set(option, typed, text, status);
+    note(&r->given, option->name);
+    json_t *before = option->with ? gb_option_value(option, NULL) : NULL, *after = NULL;
+    bool ok = typed[1] == '-' ? gb_option_set(r->tables, option->name, text, status)
+                              : options_set(option, typed, text, status);
+    if (ok && option->with && !json_equal(before, after = gb_option_value(option, NULL)))
+        note(&r->changed, option->name);
+    json_decref(before);
+    json_decref(after);
+    return ok;
 }
 
 /* The word behind an option: its value. */
@@ -140,15 +153,15 @@ static bool read_words(reading *r, gb_status *status)
     return ok;
 }
 
-/* Whether one of the options was given that an option goes with. */
+/* Whether one of the options was given that an option goes with, if it was changed. */
 static bool has_effect(const reading *r, const gb_option *option, gb_status *status)
 {
     gb_text needed = {0};
     const char *rest = option->with;
     size_t length;
-    bool found = !rest || !is_given(r, option->name, strlen(option->name));
+    bool found = !has(&r->changed, option->name, strlen(option->name));
     for (const char *name; !found && (name = gb_next_word(&rest, '|', &length));) {
-        found = is_given(r, name, length);
+        found = has(&r->given, name, length);
         gb_text_printf(&needed, "%s--%.*s", needed.length ? " or " : "", (int)length, name);
     }
     char hint[200];

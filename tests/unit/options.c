@@ -164,9 +164,11 @@ Test(options, operands_that_are_missing_or_none)
 Test(options, one_that_has_no_effect_without_another)
 {
     bool fast = false, quick = false, run = false;
+    uint32_t laps = 3;
     const gb_option own[] = {
         {"fast", GB_OPTION_FLAG, &fast, 0, NULL, "of a run", .letter = 'f', .with = "run"},
         {"quick", GB_OPTION_FLAG, &quick, 0, NULL, "of either", .with = "fast|run"},
+        {"laps", GB_OPTION_U32, &laps, 0, NULL, "of a run", .with = "run"},
         {"run", GB_OPTION_FLAG, &run, 0, NULL, "do it", .letter = 'r'},
         {0}};
     const gb_option_table of_own[] = {{NULL, own}, {0}};
@@ -175,6 +177,10 @@ Test(options, one_that_has_no_effect_without_another)
     } cases[] = {{{"--fast", "--run"}, "", ""},
                  {{"-rf", "--quick"}, "", ""},
                  {{"--quick", "--run"}, "", ""},
+                 {{"--laps", "3"}, "", ""}, /* as it is */
+                 {{"--laps", "4"},
+                  "tell: --laps has no effect without --run",
+                  "give --run, too, or leave it out"},
                  {{"-f", "-f"},
                   "tell: --fast has no effect without --run",
                   "give --run, too, or leave it out"},
@@ -184,6 +190,8 @@ Test(options, one_that_has_no_effect_without_another)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gb_status status = {0};
         char *argv[] = {(char *)"tell", (char *)cases[i].words[0], (char *)cases[i].words[1], NULL};
+        fast = quick = run = false;
+        laps = 3;
         cr_expect_eq(gb_command_parse(&command, of_own, 3, argv, NULL, &status),
                      *cases[i].what ? GB_PARSED_BAD : GB_PARSED_RUN);
         cr_expect_eq(status.code, *cases[i].what ? GB_USAGE : GB_OK);
