@@ -1,6 +1,7 @@
 /* Reading the catalog of tables. */
 #include "catalog.h"
 
+#include <gabbro/options.h>
 #include <gabbro/report.h>
 
 #include <stdlib.h>
@@ -222,6 +223,24 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+/* "tabel1" is near to the second half of "qac/table1". */
+static void fail_unknown(const repro_catalog *catalog, const char *name, gb_status *status)
+{
+    const char *meant = NULL;
+    gb_nearest nearest = {.word = name};
+    for (size_t i = 0; i < catalog->count; i++) {
+        const char *all = catalog->entries[i].name, *half = strchr(all, '/'), *was = nearest.name;
+        gb_nearest_compare(&nearest, all);
+        if (half)
+            gb_nearest_compare(&nearest, half + 1);
+        meant = nearest.name == was ? meant : all;
+    }
+    char hint[100] = "see: reproduce list";
+    if (meant)
+        snprintf(hint, sizeof hint, "did you mean %.60s? See: reproduce list", meant);
+    gb_fail(status, GB_USAGE, NULL, hint, "no table %.60s", name);
+}
+
 const repro_entry *repro_catalog_find(const repro_catalog *catalog, const char *name,
                                       gb_status *status)
 {
@@ -238,7 +257,7 @@ const repro_entry *repro_catalog_find(const repro_catalog *catalog, const char *
         gb_fail(status, GB_USAGE, NULL, "see: reproduce list", "%.60s cannot be reproduced yet",
                 name);
     else
-        gb_fail(status, GB_USAGE, NULL, "see: reproduce list", "no table %.60s", name);
+        fail_unknown(catalog, name, status);
     return NULL;
 }
 

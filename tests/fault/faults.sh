@@ -663,6 +663,7 @@ rm -r unsaid/tokens
 fault 3 "no tokens" 'unsaid: .*gabbro tokenize' \
     gabbro finetune --init "$encoder" --collection "$collection" --tokens unsaid --negatives "$bm25"
 fault 2 "an unknown table" 'table99' "$reproduce" table99
+fault 2 "a mistyped table" 'did you mean qac/table1?' "$reproduce" tabel1
 fault 2 "a seed and a number of seeds" 'the seeds begin with 42' "$reproduce" table1 --seed 7 --seeds 2 --dry-run
 fault 2 "no name" 'submit-name needs a name' "$reproduce" table1 --submit sent.json --submit-name ''
 fault 3 "no folder of what was sent" '/nowhere: ' "$reproduce" log --seen /nowhere
