@@ -561,8 +561,8 @@ done <<END
 --jsonl-skip 3 negatives --collection $collection --from nothing
 --format scores bm25 --collection beir
 --tag mine bm25 --collection beir
---diff-queries 3 eval beir/qrels/test.tsv $bm25/run.trec
---diff-passages 3 eval beir/qrels/test.tsv $bm25/run.trec
+--diff-queries 4 eval beir/qrels/test.tsv $bm25/run.trec
+--diff-passages 4 eval beir/qrels/test.tsv $bm25/run.trec
 --seed 3 eval beir/qrels/test.tsv $bm25/run.trec --diff $bm25/run.trec
 --original-base x agreement table.json
 --depth 3 agreement table.json
@@ -706,7 +706,7 @@ failing() # WHAT COMMAND...: fails at calls ever farther apart, the last one beh
         at=$((at + 1 + at / 3))
     done
     "$GABBRO" store verify --store other >stdout 2>&1 || bad "$what: the store is whole" stdout
-    if [ $failed -gt 12 ] && [ $status = 0 ]; then
+    if [ $failed -gt 8 ] && [ $status = 0 ]; then # of some thirty: which calls matter changes with the source
         good "$what: $failed failures, then it is done"
     else
         bad "$what: $failed failures, then it ends with $status"
