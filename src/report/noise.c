@@ -17,12 +17,12 @@ typedef struct spread {
     size_t count;        /* values */
 } spread;
 
-/* Not BM25, and not what is only quoted. */
+/* Not BM25, what is made of it, or what is only quoted. An extra row says nothing of training but
+ * whether it converged. */
 static bool is_trained(const json_t *row)
 {
-    const char *role = gb_json_text(row, "role");
-    return json_object_size(json_object_get(row, "converged")) > 0 || !strcmp(role, "trained") ||
-           !strcmp(role, "extra");
+    return json_object_size(json_object_get(row, "converged")) > 0 ||
+           !strcmp(gb_json_text(row, "role"), gb_row_role_name(GB_ROW_TRAINED));
 }
 
 static void count_runs(const json_t *rows, gb_noise *noise)

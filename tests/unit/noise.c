@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Two trained rows of three seeds, BM25, a quoted row; a measure, and a loss, which has no ceiling.
+/* Two trained rows of three seeds, BM25, the same with RM3, a quoted row; a measure, and a loss,
+ * which has no ceiling.
  */
 static const char table[] =
     "{\"columns\": [{\"column\": \"dev:MRR@10\", \"scale\": 100, \"chance\": 0.01},\n"
@@ -18,6 +19,8 @@ static const char table[] =
     "   \"cells\": {\"dev:MRR@10\": {\"here\": {\"1\": 0.5, \"2\": 0.999, \"3\": 0.7}}}},\n"
     "  {\"row\": \"bm25\", \"role\": \"baseline\", \"converged\": {},\n"
     "   \"cells\": {\"dev:MRR@10\": {\"here\": {\"1\": 0.9}}}},\n"
+    "  {\"row\": \"bm25-rm3\", \"role\": \"extra\", \"converged\": {},\n"
+    "   \"cells\": {\"dev:MRR@10\": {\"here\": {\"1\": 0.8}}}},\n"
     "  {\"row\": \"\", \"role\": \"quoted\", \"converged\": {}, \"cells\": {}}]}\n";
 
 Test(noise, of_trained_rows_alone)
