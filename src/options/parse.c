@@ -159,7 +159,9 @@ static bool has_effect(const reading *r, const gb_option *option, gb_status *sta
     gb_text needed = {0};
     const char *rest = option->with;
     size_t length;
-    bool found = !has(&r->changed, option->name, strlen(option->name));
+    bool found = false;
+    if (!has(&r->changed, option->name, strlen(option->name)))
+        return true;
     for (const char *name; !found && (name = gb_next_word(&rest, '|', &length));) {
         found = has(&r->given, name, length);
         gb_text_printf(&needed, "%s--%.*s", needed.length ? " or " : "", (int)length, name);
