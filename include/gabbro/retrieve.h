@@ -295,20 +295,19 @@ bool gb_retriever_rank(gb_retriever *retriever, const gb_encode_rows *queries, u
 
 /* A part of the texts of a collection. */
 typedef struct gb_shard {
-    const gb_collection *collection; /* collection of the retriever's tokens */
-    const char *split;               /* queries of this split; NULL: the passages */
-    uint32_t index, count;           /* one of `count` equal parts, from 0 */
-    gb_number numbers;               /* what vectors are rounded to; those of tokens not to int8 */
+    const char *split;     /* queries of this split; NULL: the passages */
+    uint32_t index, count; /* one of `count` equal parts, from 0 */
+    gb_number numbers;     /* what vectors are rounded to; those of tokens not to int8 */
 } gb_shard;
 /* What was written of a shard. */
 typedef struct gb_shard_written {
     uint32_t texts;     /* texts of the shard */
     gb_padding padding; /* rows that this rank computed */
 } gb_shard_written;
-/* Encodes a shard to a folder for gb_vector_set: vectors.npy, ids.txt, and vectors.json, by which
- * shards are put together. Sparse vectors become vectors.jsonl for gb_impacts_search, from files
- * beginning with `resume`, those of tokens the folder of a gb_token_set. journal: see
- * gb_vector_file. */
+/* Encodes a shard of the retriever's collection to a folder for gb_vector_set: vectors.npy,
+ * ids.txt, and vectors.json, by which shards are put together. Sparse vectors become vectors.jsonl
+ * for gb_impacts_search, from files beginning with `resume`, those of tokens the folder of a
+ * gb_token_set. journal: see gb_vector_file. */
 bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
                               const char *folder, const char *resume, const char *journal,
                               gb_shard_written *written, gb_status *status);

@@ -35,23 +35,24 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
+    gb_device *device = gb_maker_device(maker, status);
+    gb_collection *collection = device ? gb_open_collection(o->collection, status) : NULL;
     const gb_retriever_params params = {.model = o->model,
                                         .tokens = o->tokens,
+                                        .collection = collection,
                                         .pooling = maker->pooling,
                                         .dims = o->dims,
                                         .sparse = o->sparse,
-                                        .device = gb_maker_device(maker, status),
+                                        .device = device,
                                         .ranks = maker->ranks};
-    gb_shard shard = {
+    const gb_shard shard = {
         .split = o->split, .index = o->shard, .count = o->shards, .numbers = o->numbers};
-    gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
     char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
     char *journal =
         resume ? gb_maker_rank_file(maker, "encoded", gb_ranks_rank(maker->ranks), status) : NULL;
     gb_shard_written written;
     double start_s = gb_now_s();
-    shard.collection = collection;
     bool ok = journal && gb_retriever_write_shard(retriever, &shard, gb_maker_folder(maker), resume,
                                                   journal, &written, status);
     if (ok) {

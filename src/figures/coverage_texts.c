@@ -24,11 +24,8 @@ static bool sample_rows(coverage_texts *t, uint32_t all, uint32_t wanted, uint64
 bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
 {
     bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
-              gb_open_tokens(o->tokens, NULL, &t->tokens, status);
+              gb_open_tokens(o->tokens, t->collection, &t->tokens, status);
     t->file = t->tokens.passages;
-    if (ok && gb_row_file_count(t->file) != t->collection->passages)
-        return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",
-                       "the tokens are of another collection");
     return ok && sample_rows(t, t->collection->passages, o->passages, o->seed, status);
 }
 

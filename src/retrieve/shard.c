@@ -19,7 +19,7 @@ typedef struct job {
 static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, gb_status *status)
 {
     const gb_tokens *tokens = gb_retriever_tokens(retriever);
-    const gb_collection *collection = shard->collection;
+    const gb_collection *collection = retrieve_params(retriever)->collection;
     gb_split split = {0};
     *j = (job){.kind = GB_TEXT_PASSAGE,
                .names = collection->passage_ids,
@@ -36,9 +36,6 @@ static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, g
         split.queries = NULL;
         gb_split_free(&split);
     }
-    if (gb_row_file_count(j->texts.tokens) != gb_row_file_count(j->names))
-        return gb_fail(status, GB_DATA, collection->path, "tokenize this collection",
-                       "the tokens are of another collection");
     uint64_t total = j->total;
     j->texts.first = (uint32_t)(total * shard->index / shard->count);
     j->texts.count = (uint32_t)(total * (shard->index + 1) / shard->count) - j->texts.first;

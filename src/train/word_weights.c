@@ -207,12 +207,9 @@ static bool open_inputs(weighing *w, gb_status *status)
 {
     const gb_word_weights_params *o = w->o;
     if (!(w->collection = gb_open_collection(o->collection, status)) ||
-        !gb_open_tokens(o->tokens, NULL, &w->tokens, status) ||
+        !gb_open_tokens(o->tokens, w->collection, &w->tokens, status) ||
         !gb_model_input_open(&w->model, o->model, &w->tokens, status))
         return false;
-    if (gb_row_file_count(w->tokens.passages) != w->collection->passages)
-        return gb_fail(status, GB_DATA, o->tokens, "tokenize this collection",
-                       "the tokens are of another collection");
     return gb_folder_has(w->model.folder, "term_weight.weight") ||
            gb_fail(status, GB_DATA, o->model, "train one: gabbro pretrain deepct",
                    "the model makes no weights of words");

@@ -274,7 +274,7 @@ printf 'query-id\tcorpus-id\tscore\nq0\td0\t1\n' >few/qrels/test.tsv
 few=$(gabbro tokenize --collection "$(gabbro collection --from few)" --vocabulary "$vocabulary" --passage-tokens 24 \
     --query-tokens 12)
 of_few="--collection $collection --tokens $few"
-for command in mine evaluate 'encode --split test'; do
+for command in mine evaluate 'encode --split test' weigh-words coverage; do
     fault 3 "tokens of another collection, ${command%% *}" "of another collection" gabbro $command --model "$encoder" $of_few
 done
 for command in finetune finetune-cross; do
