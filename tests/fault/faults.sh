@@ -703,10 +703,10 @@ failing() # WHAT COMMAND...: fails at calls ever farther apart, the last one beh
             bad "$what, call $at: 3 or 5 with a message and no draft, not $status" stderr
             return
         fi
-        at=$((at + 1 + at / 3))
+        at=$((at + 1 + at / 6))
     done
     "$GABBRO" store verify --store other >stdout 2>&1 || bad "$what: the store is whole" stdout
-    if [ $failed -gt 8 ] && [ $status = 0 ]; then # of some thirty: which calls matter changes with the source
+    if [ $failed -gt 12 ] && [ $status = 0 ]; then
         good "$what: $failed failures, then it is done"
     else
         bad "$what: $failed failures, then it ends with $status"
