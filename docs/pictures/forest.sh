@@ -26,8 +26,8 @@ awk '
     split($0, part, "aria-label=\"")
     split(part[2], label, "\"")
     gsub(/,/, "", label[1])
-    split(label[1], word, " ") # supported difference +1.71 95% interval +0.44 to +2.98
-    line = claim "\t" word[1] "\t" word[3] "\t" word[6] "\t" word[8]
+    split(label[1], word, " ") # supported difference +1.71 interval +0.44 to +2.98
+    line = claim "\t" word[1] "\t" word[3] "\t" word[5] "\t" word[7]
 }
 /its own scale/ { own = 1 }
 /<\/li>/ && line { print line "\t" (own ? "own" : "points"); line = "" }' "$page" >"$work/claims.tsv"
@@ -94,7 +94,7 @@ END {
     whole = panels * (width + gap) + 20
     total = top + most * step + 40
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" role=\"img\">\n", whole, total
-    print "<title>Claims of the four papers: differences over seeds with their 95% intervals, and verdicts</title>"
+    print "<title>Claims of the four papers: differences over seeds with their intervals, and verdicts</title>"
     printf "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", whole, total
     for (p = 1; p <= panels; p++) {
         paper = papers[p]
@@ -118,6 +118,6 @@ END {
         printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#222\">%s</text>\n", x + 14, total - 8, name
         x += 110
     }
-    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points in the claimed direction; lines are 95%% intervals over seeds, cut at %d</text>\n", x + 10, total - 8, bound
+    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points in the claimed direction; lines are intervals over seeds, cut at %d</text>\n", x + 10, total - 8, bound
     print "</svg>"
 }' >docs/pictures/forest.svg

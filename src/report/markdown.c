@@ -133,9 +133,8 @@ static void claims(const gb_report *report, gb_text *out)
 {
     if (report->own_collection || !report->spec->claim_count)
         return;
-    gb_text_printf(out,
-                   "\n## Claims\n\n| claim | statement | paper | mean | 95%% interval | seeds | "
-                   "verdict | p over queries |\n|---|---|---|---|---|---|---|---|\n");
+    gb_text_printf(out, "\n## Claims\n\n| claim | statement | paper | mean | interval | seeds | "
+                        "verdict | p over queries |\n|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < report->spec->claim_count; i++)
         claim_markdown(report, i, out);
 }

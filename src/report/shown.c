@@ -335,7 +335,9 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
                          "what is judged.";
     lines[count++] =
         "A claim is judged over seeds: per seed the difference in the claimed direction, then its "
-        "mean and 95% t-interval. Supported: the interval lies above zero (above minus the margin, "
+        "mean and 95% t-interval, wider where an error in any one of several differences would "
+        "make "
+        "the verdict wrong. Supported: the interval lies above zero (above minus the margin, "
         "where the claim is \"not below\", \"never falls\" or \"the same\"). Contradicted: below. "
         "Undecided: neither, or fewer than three seeds; the number of further seeds is what a test "
         "at 5% needs to find such a difference 4 times in 5. Rows at chance and columns at their "

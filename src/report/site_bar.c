@@ -71,7 +71,7 @@ void report_site_claim_bar(const site_bar *bar, const char *verdict, gb_text *ou
                    verdict);
     report_difference_text(out, "difference ", bar->mean, bar->digits, "");
     if (!isnan(bar->low)) {
-        report_difference_text(out, ", 95% interval ", bar->low, bar->digits, " to ");
+        report_difference_text(out, ", interval ", bar->low, bar->digits, " to ");
         report_difference_text(out, "", bar->high, bar->digits, "");
     }
     gb_text_printf(out, "\">");

@@ -31,7 +31,8 @@ static void rules(gb_text *out)
         out,
         "<p>A claim is judged over seeds. It is <b class=\"supported\">supported</b> where the "
         "95%% "
-        "interval of the difference that decides lies above zero, <b class=\"contradicted\">"
+        "interval of the difference that decides (wider where an error in any one of several "
+        "differences would make the verdict wrong) lies above zero, <b class=\"contradicted\">"
         "contradicted</b> where it lies below, <b class=\"undecided\">undecided</b> otherwise and "
         "with fewer than three seeds. Rows that are only quoted, rows at chance and columns at "
         "their ceiling are not compared; the line in grey names them, and rows that did not "
@@ -96,7 +97,7 @@ bool report_site_claims_page(const site_table *tables, size_t count, const char 
     gb_page_wide(&out, "claims");
     gb_text_printf(&out, "<table>\n<thead><tr><th>claim</th><th class=\"left\">"
                          "statement</th><th class=\"left\">in the paper</th><th class=\"left\">"
-                         "kind</th><th>mean</th><th>95%% interval</th><th>seeds</th>"
+                         "kind</th><th>mean</th><th>interval</th><th>seeds</th>"
                          "<th class=\"left\">verdict</th></tr></thead>\n<tbody>\n");
     for (size_t t = 0; t < count; t++) {
         json_t *claims = json_object_get(tables[t].root, "claims"), *claim;

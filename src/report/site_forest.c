@@ -177,7 +177,7 @@ static void paper_claims(const site_table *tables, const size_t *of, size_t coun
         gb_text_printf(out, "<ol class=\"forest\">\n<li class=\"axis\"><span class=\"says\">claim"
                             "</span>\n");
         report_site_axis(range, out);
-        gb_text_printf(out, "<span class=\"number\">mean, 95%% interval</span>"
+        gb_text_printf(out, "<span class=\"number\">mean, interval</span>"
                             "<span class=\"verdict\">verdict</span></li>\n");
         for (size_t t = 0; t < count; t++)
             json_array_foreach(json_object_get(tables[of[t]].root, "claims"), i,
@@ -204,7 +204,9 @@ bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb
         out,
         "<h2>Claims</h2>\n<p>Each line is a claim of a paper: the difference between the systems "
         "that it compares, in the claimed direction and in points (hundredths of the measure), as "
-        "a mean over seeds with its 95%% interval. Right of the dashed line it is as claimed. "
+        "a mean over seeds with its 95%% interval, which is wider where the claim compares several "
+        "pairs and one error would make its verdict wrong. Right of the dashed line it is as "
+        "claimed. "
         "<span class=\"supported\">A disc: supported</span>, <span class=\"contradicted\">a "
         "triangle: contradicted</span>, <span class=\"undecided\">a square: undecided</span>; an "
         "arrow: the interval goes on beyond the scale, which each paper has for itself.</p>\n");

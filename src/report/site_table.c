@@ -439,7 +439,7 @@ static void claims(const site_table *table, gb_text *out)
     gb_text_printf(out, "<h2>Claims</h2>\n");
     gb_page_wide(out, "claims");
     gb_text_printf(out, "<table>\n<thead><tr><th>claim</th><th class=\"left\">statement</th>"
-                        "<th>paper</th><th>mean</th><th>95%% interval</th><th class=\"bars\">"
+                        "<th>paper</th><th>mean</th><th>interval</th><th class=\"bars\">"
                         "<span class=\"unseen\">in points</span>");
     report_site_axis(range, out);
     gb_text_printf(out, "</th><th>seeds</th><th class=\"left\">verdict</th>"
@@ -447,7 +447,9 @@ static void claims(const site_table *table, gb_text *out)
     json_array_foreach(all, i, claim) claim_row(table, claim, i, range, out);
     gb_text_printf(
         out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences "
-             "by the one that decides: supported when its 95%% interval lies above zero (above "
+             "by the one that decides: supported when its 95%% interval (wider where an error in "
+             "any one "
+             "of several would make the verdict wrong) lies above zero (above "
              "minus the margin, where the claim is &ldquo;not below&rdquo;, &ldquo;never "
              "falls&rdquo; or &ldquo;the same&rdquo;), contradicted below, undecided when neither "
              "or there are fewer than three seeds. Rows at chance and columns at their ceiling are "

@@ -172,7 +172,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
         gb_text_printf(&line, " over %zu seed%s", judgement->seeds,
                        judgement->seeds == 1 ? "" : "s");
         if (judgement->seeds > 1) {
-            report_difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
+            report_difference_text(&line, ", interval ", judgement->low, digits, " to ");
             report_difference_text(&line, "", judgement->high, digits, "");
         }
         if (judgement->margin > 0)

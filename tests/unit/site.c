@@ -223,7 +223,7 @@ Test(site, front_page_counts)
     cr_expect(strstr(text, "<li><span class=\"says\"><a href=\"qac-table1.mini.html#claim-0\">x-1"
                            "</a> a &gt; b</span>"));
     cr_expect(strstr(text, "<svg class=\"forest supported\" role=\"img\" aria-label=\"supported, "
-                           "difference +2.00, 95% interval +1.00 to +3.00\"><line class=\"zero\" "
+                           "difference +2.00, interval +1.00 to +3.00\"><line class=\"zero\" "
                            "x1=\"50.0%\" x2=\"50.0%\" y1=\"0\" y2=\"22\"/><line class=\"grid\" "
                            "x1=\"37.5%\" x2=\"37.5%\" y1=\"0\" y2=\"22\"/><line x1=\"62.5%\" "
                            "x2=\"87.5%\" y1=\"11\" y2=\"11\"/><svg x=\"75.0%\""));
@@ -255,7 +255,7 @@ Test(site, patterns_have_the_unit_of_their_columns)
     static const char *const folders[] = {"in"};
     write_site(folders, 1);
     char *text = read_page("index.html");
-    cr_expect(strstr(text, "\"supported, difference +2.00, 95% interval +1.00 to +3.00\""));
+    cr_expect(strstr(text, "\"supported, difference +2.00, interval +1.00 to +3.00\""));
     free(text);
 }
 
@@ -430,7 +430,7 @@ Test(site, table_page)
         "not judged (quoted)",
         "<td class=\"dim\">0.03</td>",
         "<td class=\"left\">cost &lt; time</td>",
-        "aria-label=\"supported, difference +2.00, 95% interval +1.00 to +3.00\">",
+        "aria-label=\"supported, difference +2.00, interval +1.00 to +3.00\">",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);
