@@ -511,6 +511,10 @@ typedef struct gb_split_params {
  * passages, if it is known. */
 bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_params *params,
                       json_t *metrics, gb_status *status);
+/* As gb_split_measure, of 1,000 passages a query, from files: a run of any format and judgements of
+ * any layout. Of params it takes drop_identical and folder alone. GB_DATA names a file and line. */
+bool gb_split_measure_files(const char *split, const char *run, const char *qrels,
+                            const gb_split_params *params, json_t *metrics, gb_status *status);
 
 /* ---- measured values in files ---- */
 

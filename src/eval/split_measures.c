@@ -159,3 +159,23 @@ bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_p
     free(values);
     return ok;
 }
+
+bool gb_split_measure_files(const char *split, const char *run, const char *qrels,
+                            const gb_split_params *params, json_t *metrics, gb_status *status)
+{
+    gb_run_names names = {0};
+    gb_run read = {0};
+    gb_split of = {.name = (char *)split};
+    const gb_split_params how = {.names = &names,
+                                 .depth = 1000,
+                                 .drop_identical = params->drop_identical,
+                                 .folder = params->folder};
+    bool ok = gb_run_names_create(&names, status) &&
+              gb_run_read(run, GB_RUN_AUTO, &names, &read, NULL, status) &&
+              gb_qrels_read(qrels, &names, &of.qrels, status) &&
+              gb_split_measure(&of, &read, &how, metrics, status);
+    free(of.qrels.rows);
+    gb_run_free(&read);
+    gb_run_names_free(&names);
+    return ok;
+}

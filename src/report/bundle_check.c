@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A bundle being checked. */
 typedef struct checked {
@@ -67,25 +68,16 @@ static uint32_t depth_of(const char *measure)
     return at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
 }
 
-/* Computes all measures of a split anew from its run; false with GB_OK if there is no run. */
+/* Computes all measures of a split anew from its run, if there is one that is not empty. */
 static bool measure_again(checked *c, const char *evaluation, const char *split, const char *qrels,
                           bool drop_identical, json_t *again, gb_status *status)
 {
-    gb_run_names names = {0};
-    gb_run run = {0};
-    gb_split of = {.name = (char *)split};
-    const gb_split_params how = {
-        .names = &names, .depth = 1000, .drop_identical = drop_identical, .folder = c->scratch};
-    char *path = gb_format(status, "%s/runs/%s.trec", evaluation, split);
-    gb_status why = {0}; /* an empty run is none */
-    bool ok = path && gb_run_names_create(&names, status);
-    if (ok && gb_file_exists(path) && gb_run_read(path, GB_RUN_TREC, &names, &run, NULL, &why))
-        ok = gb_qrels_read(qrels, &names, &of.qrels, status) &&
-             gb_split_measure(&of, &run, &how, again, status);
-    free(path);
-    free(of.qrels.rows);
-    gb_run_free(&run);
-    gb_run_names_free(&names);
+    const gb_split_params how = {.drop_identical = drop_identical, .folder = c->scratch};
+    char *run = gb_format(status, "%s/runs/%s.trec", evaluation, split);
+    struct stat info;
+    bool ok = run && (stat(run, &info) != 0 || !info.st_size ||
+                      gb_split_measure_files(split, run, qrels, &how, again, status));
+    free(run);
     return ok;
 }
 

@@ -144,20 +144,12 @@ static char *split_file(const char *folder, const char *split, gb_status *status
 static bool measure_split(const char *split, const char *qrels, const char *folder, const char *out,
                           json_t *metrics, gb_status *status)
 {
-    gb_run_names names = {0};
-    gb_run run = {0};
-    gb_split of = {.name = (char *)split};
-    char *path = split_file(folder, split, status);
-    const gb_split_params how = {.names = &names, .depth = 1000, .folder = out};
-    bool ok = !path || (gb_run_names_create(&names, status) &&
-                        gb_run_read(path, GB_RUN_AUTO, &names, &run, NULL, status) &&
-                        gb_qrels_read(qrels, &names, &of.qrels, status) &&
-                        gb_split_measure(&of, &run, &how, metrics, status));
-    free(path);
-    free(of.qrels.rows);
-    gb_run_free(&run);
-    gb_run_names_free(&names);
-    return ok && status->code == GB_OK;
+    char *run = split_file(folder, split, status);
+    const gb_split_params how = {.folder = out};
+    bool ok = status->code == GB_OK &&
+              (!run || gb_split_measure_files(split, run, qrels, &how, metrics, status));
+    free(run);
+    return ok;
 }
 
 /* Where judgements are: beside the rows, or in the collection. Caller frees. */
