@@ -48,7 +48,7 @@ static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb
     if (words->count < least[action])
         return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs %s", actions[action], needs[action]);
     if (words->count > most[action])
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "unexpected \"%.60s\"",
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "\"%.60s\" is one word too many",
                        words->items[most[action]]);
     params->action = (gb_reproduce_action)action;
     params->table = words->count > first ? words->items[first] : "all";

@@ -129,8 +129,9 @@ static bool read_operand(const reading *r, const char *word, gb_status *status)
         return true;
     if (!r->operands || r->operands->count == r->command->operands_max ||
         r->operands->count == GB_WORDS_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: unexpected \"%.100s\"",
-                       r->command->name, word);
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: \"%.100s\" %s", r->command->name,
+                       word,
+                       r->command->operands_max ? "is one word too many" : "belongs to no option");
     r->operands->items[r->operands->count++] = word;
     return true;
 }

@@ -131,7 +131,7 @@ Test(options, mistakes_say_what_is_wrong_and_what_was_meant)
     REFUSED("tell: --steps needs a value", "see --help", "--steps");
     REFUSED("tell: -n needs a value", "see --help", "-qn");
     REFUSED("tell: no value is taken by --quiet", "see --help", "--quiet=1");
-    REFUSED("tell: unexpected \"c\"", "see --help", "a", "b", "c");
+    REFUSED("tell: \"c\" is one word too many", "see --help", "a", "b", "c");
     REFUSED("--steps: \"0\" is no whole number from 1 to 4294967295", "see --help", "--steps", "0");
     REFUSED("--warmup: \"1.5\" is no number from 0 to 1", "see --help", "--warmup", "1.5");
     REFUSED("--schedule \"square\" is none of: linear, cosine, constant", "", "--schedule",
@@ -158,7 +158,7 @@ Test(options, operands_that_are_missing_or_none)
     cr_expect_str_eq(status.what, "judge needs two files, QRELS and RUN");
     cr_expect_eq(gb_command_parse(&(gb_command){.name = "none"}, of_none, 2, argv, NULL, &status),
                  GB_PARSED_BAD);
-    cr_expect_str_eq(status.what, "none: unexpected \"a\"");
+    cr_expect_str_eq(status.what, "none: \"a\" belongs to no option");
 }
 
 Test(options, one_that_has_no_effect_without_another)
