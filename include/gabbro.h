@@ -43,12 +43,13 @@ extern "C" {
 /* Kinds of failure. */
 typedef enum gabbro_code {
     GABBRO_OK = 0,
-    GABBRO_USAGE = 2,        /* an argument that makes no sense */
-    GABBRO_DATA = 3,         /* files: missing, damaged, of a kind that is not read */
-    GABBRO_DEVICE = 4,       /* no Vulkan device, or it failed */
-    GABBRO_MEMORY = 5,       /* memory of the host or the device */
-    GABBRO_INTERNAL = 70,    /* a bug of the library */
-    GABBRO_INTERRUPTED = 75, /* stopped by a signal, where the program has Gabbro handle them */
+    GABBRO_USAGE = 2,     /* an argument that makes no sense */
+    GABBRO_DATA = 3,      /* files: missing, damaged, of a kind that is not read */
+    GABBRO_DEVICE = 4,    /* no Vulkan device, or it failed */
+    GABBRO_MEMORY = 5,    /* memory of the host or the device */
+    GABBRO_INTERNAL = 70, /* a bug of the library */
+    GABBRO_INTERRUPTED =
+        75, /* stopped by a signal; programs that use this header alone never see it */
 } gabbro_code;
 
 /* What went wrong. */
@@ -73,11 +74,11 @@ typedef struct gabbro_model_params {
     size_t size;         /* of this structure */
     const char *device;  /* index, part of a name, UUID, or "cpu"; NULL: the best */
     const char *pooling; /* "cls", "mean" or "last"; NULL: as the model's folder says */
-    uint32_t dims;       /* first numbers of a vector that are kept, as Matryoshka models allow, of
-                            length 1 again where all were; 0: all */
-    bool compare;        /* vectors are for an index: of length 1 if the folder says that they are
-                            compared by the cosine, GABBRO_DATA if by a distance; false: as
-                            sentence-transformers' encode() gives them */
+    uint32_t dims; /* first dimensions of a vector that are kept, as Matryoshka models allow, of
+                      length 1 again where all were; 0: all */
+    bool compare;  /* vectors are for an index: of length 1 if the folder says that they are
+                      compared by the cosine, GABBRO_DATA if by a distance; false: as
+                      sentence-transformers' encode() gives them */
 } gabbro_model_params;
 
 /* What a text is. Models may have a prompt for queries and one for passages. */
@@ -150,7 +151,7 @@ GABBRO_API gabbro_index *gabbro_index_open(const char *folder, const gabbro_inde
 /* Finds the index of a model and a collection in the store, or makes it, which takes the time of
  * encoding all passages; where that was interrupted, it goes on. `collection`: a folder or file in
  * any layout that `gabbro collection` imports, or an artifact. Its vectors are those of a model
- * that was opened with `compare`. */
+ * that was opened with `compare`: open `model` so as well, or scores are not cosines. */
 GABBRO_API gabbro_index *gabbro_index_make(const gabbro_model *model, const char *collection,
                                            const gabbro_index_params *params,
                                            gabbro_status *status);

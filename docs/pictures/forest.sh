@@ -1,6 +1,6 @@
 #!/bin/sh
 # Draws docs/pictures/forest.svg, the claims of all papers by the recorded results, and writes their counts into
-# docs/results.md. Run it from the root of the source tree after recording anew: docs/pictures/forest.sh GABBRO
+# docs/results.md and README.md. Run it from the root of the source tree after recording anew: docs/pictures/forest.sh GABBRO
 # With --check it changes nothing and fails where the page's counts are not those of the records.
 set -eu
 LC_ALL=C
@@ -57,12 +57,16 @@ awk -v counts="$work/counts" '
 /^<!-- end/ { skip = 0 }
 !skip' docs/results.md >"$work/results.md"
 
+total=$(sed -n 's/^| all four | \([0-9]*\) | \([0-9]*\) | \([0-9]*\) | \([0-9]*\) |$/\1 are supported on the mini world, \2 contradicted, \3 undecided and \4 not judged/p' "$work/counts")
+sed "s/[0-9]* are supported on the mini world, .* not judged$/$total/" README.md >"$work/README.md"
+
 if [ "$check" ]; then
-    diff -u docs/results.md "$work/results.md" && exit
-    echo "docs/results.md has not the counts of tables/recorded: run docs/pictures/forest.sh GABBRO"
+    diff -u docs/results.md "$work/results.md" && diff -u README.md "$work/README.md" && exit
+    echo "docs/results.md and README.md have not the counts of tables/recorded: run docs/pictures/forest.sh GABBRO"
     exit 1
 fi
 cp "$work/results.md" docs/results.md
+cp "$work/README.md" README.md
 
 # A panel for each paper, and one for real text; in each the claims from the largest difference to the smallest, on an axis of points that is cut at 20.
 sort -t "$(printf '\t')" -k1,1 -k3,3gr "$work/claims.tsv" | awk '

@@ -1,6 +1,6 @@
 -- Bag-of-word prediction, Table 5: six schemes of pre-training, BM25's negatives (retriever 1) against
 -- mined ones (retriever 2), on passages and on questions with answers.
--- cost: mini a minute a seed after bow/table1, 2 and 3
+-- cost: mini about six minutes a seed after bow/table1, 2 and 3
 
 settings.passage_tokens = settings.long_passage_tokens
 for seed in seeds() do

@@ -2,7 +2,7 @@
 -- coCondenser and CoT-MAE; two rounds of fine-tuning. Beside it the same encoder without contextual
 -- pre-training, random initialisation, and BM25. Systems of other papers that the table quotes are made
 -- with --rows NAME, --rows all or reproduce all (retriever 2).
--- cost: mini about 13 minutes a seed, two steps at once on two CPU cores
+-- cost: mini about 13 minutes a seed, two commands at once on two CPU cores
 
 use "main"
 bm25_negatives()

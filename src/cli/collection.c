@@ -124,7 +124,7 @@ static int run(const gb_call *call)
         {"skip-unknown-qrels", GB_OPTION_FLAG, &o.import.skip_unknown_qrels, 0, NULL,
          "skip judgements of unknown ids instead of failing", .with = "from|cut|questions-of"},
         {"keep-splits", GB_OPTION_FLAG, &o.import.keep_splits, 0, NULL,
-         "make no training split where there is none: the collection only judges",
+         "make no training split where there is none: the collection is for evaluation alone",
          .with = "from|cut|questions-of"},
         {"drop-titles", GB_OPTION_FLAG, &o.variant.drop_titles, 0, NULL,
          "import passages without their titles", .with = "from|cut|questions-of"},

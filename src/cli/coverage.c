@@ -100,7 +100,9 @@ static int run(const gb_call *call)
          "MODEL", "model whose head projects for all (default: each its own)"},
         {"projection", GB_OPTION_CHOICE, &o.projection, 0, NULL,
          "the embeddings alone (E^T), or the full head", projections},
-        {"reading", GB_OPTION_CHOICE, &o.params.reading, 0, NULL, "which tokens the curve counts",
+        {"reading", GB_OPTION_CHOICE, &o.params.reading, 0, NULL,
+         "what the curve counts: the text's distinct tokens, all of its tokens, the share of the "
+         "top k that the text has, or its rare tokens",
          readings},
         {"k", GB_OPTION_U32, &o.params.depth, 0, NULL, "best tokens at most", .min = 1},
         {"passages", GB_OPTION_U32, &o.params.passages, 0, NULL, "passages drawn; 0: all",

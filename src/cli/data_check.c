@@ -63,7 +63,8 @@ static int run(const gb_call *call)
          "look for the collection's queries and passages in this one instead; the same PATH: for "
          "queries of a split in the others and in the passages"},
         {"similarity", GB_OPTION_RATIO, &similarity, 0, NULL,
-         "with --against, share of common runs of words from which texts are near",
+         "with --against, least share of common word n-grams (trigrams, of queries bigrams) of "
+         "two texts that are near",
          .with = "against"},
         DATA_MANIFEST_OPTION(given),
         {0}};
@@ -107,5 +108,6 @@ const gb_command gb_cli_data_check = {
         "differs or a judgement names an unknown id.\n\n"
         "With --against, PATH and the other may be artifacts of gabbro collection too. Counted are "
         "texts that are equal, plain (equal but for case, accents and punctuation) and near (by "
-        "MinHash), and queries that a passage says. The exit code is 1 when there are any.",
+        "MinHash), and queries that stand word for word in a passage. The exit code is 1 when "
+        "there are any.",
     .run = run};

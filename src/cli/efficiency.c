@@ -32,10 +32,10 @@ const gb_command gb_cli_efficiency = {
     .summary = "compare the cost of a pre-training with that of another",
     .description =
         "Measure what a pre-training costs, from the times of gabbro pretrain --interleave-with: "
-        "seconds to draw and mask a batch, and against the first objective of that artifact the "
-        "share of speed lost and the time a step takes beyond it, data apart: medians over the "
-        "steps, each compared with the first objective's of the same turn. Samples a second are "
-        "those of the first objective's median step, less that share. The machine must have been "
-        "quiet. Prints the artifact's folder: metrics.json.",
+        "seconds to draw and mask a batch, and beside the first objective of that artifact the "
+        "share of speed lost and the extra time of a step without its data. Steps are compared one "
+        "by one with those of the first objective beside them, and medians are printed. Samples "
+        "per second are the first objective's, less that share. The machine must have been quiet. "
+        "Prints the artifact's folder: metrics.json.",
     .run = run,
     .makes = true};

@@ -21,7 +21,8 @@ static int run(const gb_call *call)
         {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL,
          "of vectors in FILE.npy; int8 has scales.npy beside it", gb_number_names},
         {"dims", GB_OPTION_U32, &o.how.dims, 0, NULL,
-         "numbers of a vector that are kept, as Matryoshka models allow; what was of length 1 is "
+         "dimensions of a vector that are kept, as Matryoshka models allow; what was of length 1 "
+         "is "
          "made so again; 0: all"},
         {"pooling", GB_OPTION_CHOICE, &pooling, 0, NULL,
          "how states become a vector (default: as the model's folder says)", poolings},

@@ -88,7 +88,7 @@ static int run(const gb_call *call)
          "it",
          gb_number_names},
         {"dims", GB_OPTION_U32, &o.dims, 0, NULL,
-         "numbers of a dense vector that are kept, as Matryoshka models allow; 0: all"},
+         "dimensions of a dense vector that are kept, as Matryoshka models allow; 0: all"},
         {"quantize", GB_OPTION_REAL, &o.sparse.quantize, 0, "X",
          "multiply the weights of sparse vectors by X and round them; 0: do not"},
         {0}};

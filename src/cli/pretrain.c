@@ -74,8 +74,9 @@ const gb_command gb_cli_pretrain = {
     .description =
         "Train an encoder on a collection's passages. Prints the artifact's folder; the encoder is "
         "in its model/ (a Hugging Face folder).\n\n"
-        "The objectives are below, each with its own options; none makes a randomly initialised "
-        "encoder, which is not trained. An option of several objectives sets that of each.\n\n"
+        "The objectives and their options are listed below. OBJECTIVE none writes a randomly "
+        "initialised encoder without training it. An option that several objectives have is set "
+        "for each.\n\n"
         "A second stage is a second artifact: --init FIRST --schedule constant --warmup 0.",
     .run = run,
     .makes = true};

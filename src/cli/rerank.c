@@ -23,8 +23,9 @@ static int run(const gb_call *call)
         {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT | GB_OPTION_MODEL,
          "MODEL", "cross-encoder: artifact or folder"},
         {"run", GB_OPTION_LIST, &o.runs, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "RUN",
-         "what is ranked anew: an artifact of a run, a file, or an evaluation with its runs; may "
-         "be repeated, but for evaluations: passages of all runs are ranked together"},
+         "what is ranked anew: an artifact of a run, a file, or an evaluation with its runs; runs "
+         "and "
+         "files may be repeated: passages of all of them are ranked together"},
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection of the runs"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",

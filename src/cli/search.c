@@ -97,10 +97,11 @@ static int run(const gb_call *call)
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1,
          .max = UINT32_MAX},
         {"dims", GB_OPTION_U32, &o.dims, 0, NULL,
-         "numbers of a vector that are compared, as Matryoshka models allow; what was of length 1 "
+         "dimensions of a vector that are compared, as Matryoshka models allow; what was of length "
+         "1 "
          "is made so again; 0: all"},
         {"piece", GB_OPTION_U32, &o.piece, GB_OPTION_NO_KEY, NULL,
-         "passages after which a killed search can go on", .min = 1, .max = UINT32_MAX},
+         "passages between two saved states of a search", .min = 1, .max = UINT32_MAX},
         {0}};
     const gb_make_params params = {.command = &gb_cli_search,
                                    .version = 1,

@@ -32,7 +32,7 @@ static int run(const gb_call *call)
         {"token-file", GB_OPTION_TEXT, &o.token_file, 0, "FILE",
          "its first line is the token that requests must have (Authorization: Bearer TOKEN)"},
         {"max-texts", GB_OPTION_U32, &o.max_texts, 0, NULL,
-         "texts of a request, but for OpenAI's API, which allows 2048", .min = 1, .max = 4096},
+         "texts of a request (OpenAI's API always allows 2048)", .min = 1, .max = 4096},
         {"max-kilobytes", GB_OPTION_U32, &max_kilobytes, 0, NULL, "size of a request", .min = 1,
          .max = 1 << 18},
         {"queue", GB_OPTION_U32, &o.queue, 0, NULL, "requests that may wait", .min = 1,
@@ -44,7 +44,7 @@ static int run(const gb_call *call)
         {"pooling", GB_OPTION_CHOICE, &pooling, 0, NULL,
          "how states become a vector (default: as the model's folder says)", poolings},
         {"dims", GB_OPTION_U32, &o.open.dims, 0, NULL,
-         "numbers of a vector that are kept, as of the index; 0: all"},
+         "dimensions of a vector that are kept, as of the index; 0: all"},
         {"device", GB_OPTION_TEXT, &o.open.device, 0, "NAME",
          "device to compute on: index, name, UUID or cpu (default: the best)", .letter = 'd'},
         {"quiet", GB_OPTION_FLAG, &quiet, 0, NULL, "no warnings", .letter = 'q'},
@@ -86,9 +86,9 @@ const gb_command gb_cli_serve = {
         "  POST /embed           that of text-embeddings-inference; /rerank, GET /info\n"
         "  POST /search          passages of the index: {\"query\": \"...\", \"k\": 10}\n"
         "  GET  /health          200 while all is well\n\n"
-        "Requests that wait are computed together. Only this machine is listened to unless --host "
-        "says otherwise. A request that is too large, too late, damaged, or one too many is "
-        "answered with the status that its API has for it.\n\n"
+        "Requests that wait are computed together. It listens on 127.0.0.1 alone unless --host "
+        "gives another address. A request that is too large, too late, damaged, or beyond a limit "
+        "is answered with the status that its API has for it.\n\n"
         "With --run, which takes no model, it shows the page of a run and the files beside it, and "
         "changes nothing: GET / (docs/reference/pages.md).",
     .run = run};

@@ -65,8 +65,8 @@ const gb_command gb_cli_train = {
     .description =
         "Do the whole fine-tuning on your own collection: import it, make vocabulary and tokens, "
         "train with BM25's passages as negatives and keep the model that is best on a development "
-        "split, mine negatives with it, train again, and measure every retriever on the split "
-        "test.\n\n"
+        "split, mine negatives with it, train again, and measure every retriever on all splits "
+        "but train.\n\n"
         "   gabbro train --example > my.settings     then write collection and model into it\n"
         "   gabbro train --settings my.settings\n\n"
         "Prints the measures and the folder of the model. Interrupted (status 75) or killed, it "

@@ -86,7 +86,7 @@ const gb_command gb_cli_vectors = {
         "programs or in less space. Read are folders of vectors.npy (float32, float16, or int8 "
         "with scales.npy) and ids.txt, or of a flat faiss index with its docid, as Pyserini and "
         "Tevatron write them; and Anserini's files of {\"docid\", \"vector\"}. gabbro search reads "
-        "the folders too, also those that are written here, but for anserini's. Prints the "
+        "the folders too, also those that are written here, except anserini's. Prints the "
         "artifact's folder.",
     .run = run,
     .makes = true};

@@ -35,7 +35,7 @@ static const gb_option of_ranks[] = {
     {0}};
 static const gb_option of_shards[] = {
     {"gradient-shards", GB_OPTION_U32, FIELD(how.gradient_shards), 0, NULL,
-     "parts of a batch that ranks divide: results depend on these, not on ranks; 0: 8 with ranks, "
+     "shards of a batch that ranks divide: results depend on these, not on ranks; 0: 8 with ranks, "
      "else one"},
     {"simulate-ranks", GB_OPTION_U32, FIELD(how.simulated), GB_OPTION_NO_KEY, NULL,
      "compute in one process what so many ranks compute: the same bits; 0: do not"},

@@ -401,15 +401,15 @@ OF_KIND(coil, GB_LATE_COIL)
 
 #define FIELD(member) GB_FIELD(tokens_own, member)
 static const gb_option tokens_options[] = {
-    {"token-width", GB_OPTION_U32, FIELD(width), 0, NULL, "numbers of a token's vector", .min = 1,
-     .max = 4096},
+    {"token-width", GB_OPTION_U32, FIELD(width), 0, NULL, "dimensions of a token's vector",
+     .min = 1, .max = 4096},
     {"query-length", GB_OPTION_U32, FIELD(query_length), 0, NULL,
      "tokens to which a query is padded with [MASK], or cut", .min = 4, .max = 512},
     {"attend-to-masks", GB_OPTION_FLAG, FIELD(attend), 0, NULL,
      "the query's tokens see these [MASK]s, too"},
     {0}};
 static const gb_option coil_options[] = {{"coil-width", GB_OPTION_U32, FIELD(width), 0, NULL,
-                                          "numbers of a token's vector", .min = 1, .max = 4096},
+                                          "dimensions of a token's vector", .min = 1, .max = 4096},
                                          {0}};
 #undef FIELD
 static const tokens_own tokens_defaults = {.width = 128, .query_length = 32};

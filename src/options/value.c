@@ -194,11 +194,7 @@ void options_explain(gb_text *text, const gb_option *option)
     char shown[40];
     gb_text_printf(text, "%s", option->help);
     for (size_t i = 0; option->kind == GB_OPTION_CHOICE && option->words[i]; i++)
-        gb_text_printf(text, "%s%s",
-                       i == 0                 ? ": "
-                       : option->words[i + 1] ? ", "
-                                              : " or ",
-                       option->words[i]);
+        gb_text_printf(text, "%s%s", i == 0 ? "; one of " : ", ", option->words[i]);
     show(option, shown);
     if (option->flags & GB_OPTION_REQUIRED)
         gb_text_printf(text, " (required)");

@@ -183,7 +183,8 @@ const gb_option gb_index_options[] = {
     {"collection", GB_OPTION_TEXT, GB_FIELD(gb_index_params, collection),
      GB_OPTION_INPUT | GB_OPTION_HIDDEN, "PATH", "which collection"},
     {"dims", GB_OPTION_U32, GB_FIELD(gb_index_params, dims), 0, NULL,
-     "numbers of a vector that are kept, as Matryoshka models allow; what was of length 1 is made "
+     "dimensions of a vector that are kept, as Matryoshka models allow; what was of length 1 is "
+     "made "
      "so again; 0: all"},
     {0}};
 

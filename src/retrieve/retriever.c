@@ -81,8 +81,8 @@ static bool check_dims(const gb_retriever *r, gb_status *status)
     bool dense = !gb_retriever_is_sparse(r) && !retrieve_is_late(r);
     return (dense ? dims <= r->hidden : !dims) ||
            gb_fail(status, GB_USAGE, "--dims", dense ? "take fewer" : "leave it out",
-                   dense ? "%u of the %u numbers of a vector"
-                         : "%u numbers of a vector that is not one of a text (model of %u)",
+                   dense ? "%u of the %u dimensions of a vector"
+                         : "%u dimensions of a vector that is not one of a text (model of %u)",
                    dims, r->hidden);
 }
 

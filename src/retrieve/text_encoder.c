@@ -84,7 +84,7 @@ static bool settle_width(text_encoder *e, uint32_t dims, gb_status *status)
     uint32_t all = e->lm.coder ? e->lm.config.hidden_size : e->model.config.hidden_size;
     e->width = dims ? dims : all;
     return dims <= all || gb_fail(status, GB_USAGE, e->path, "take fewer",
-                                  "%u of the %u numbers of a vector", dims, all);
+                                  "%u of the %u dimensions of a vector", dims, all);
 }
 
 static bool count_left_out(text_encoder *e, gb_status *status)

@@ -77,10 +77,13 @@ static const gb_option of_inputs[] = {
     {"init-std", GB_OPTION_REAL, FIELD(init_std), 0, NULL, "deviation of fresh weights"},
     {"steps", GB_OPTION_U32, FIELD(steps), 0, NULL, "optimiser steps"},
     {"generator", GB_OPTION_TEXT, FIELD(generator), GB_OPTION_INPUT | GB_OPTION_MODEL, "MODEL",
-     "masked LM that fills the masks of simlm: artifact or folder"},
+     "masked LM that fills the masks of simlm (not a query generator): artifact or folder"},
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "passages or pairs of a step"},
     {"context", GB_OPTION_CHOICE, FIELD(params.context), 0, NULL,
-     "text that a passage is paired with", contexts},
+     "text that a passage is paired with: another span of its document, a generated query, or "
+     "itself; "
+     "mixed: spans or queries, drawn for every step or every pair",
+     contexts},
     {"queries", GB_OPTION_U32, FIELD(params.queries), 0, NULL,
      "generated queries of a passage that are used", .with = "context"},
     {"passages", GB_OPTION_U32, FIELD(params.passages), 0, NULL,
@@ -207,7 +210,7 @@ static const gb_option of_finetuning[] = {
     {"tokens", GB_OPTION_TEXT, FIELD(tokens), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
      "its tokens"},
     {"negatives", GB_OPTION_LIST, FIELD(negatives), GB_OPTION_INPUT, "RUN",
-     "artifact of a run; may be repeated. Required, but with --passage-vectors"},
+     "artifact of a run; may be repeated; required, except with --passage-vectors"},
     {"passage-vectors", GB_OPTION_LIST, FIELD(passage_vectors), GB_OPTION_INPUT, "DIR",
      "vectors of all passages by the model of --init, of gabbro encode; once for every shard. They "
      "stay as they are, and the encoder of queries alone is trained, against the best --depth of "
@@ -223,9 +226,9 @@ static const gb_option of_finetuning[] = {
     {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
      "hard negatives of a query"},
     {"random-negatives", GB_OPTION_U32, FIELD(params.random), 0, NULL,
-     "of them, those that are drawn from the whole collection"},
+     "how many of the hard negatives are random passages of the collection instead"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
-     "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
+     "scores are divided by it; 0: .05 if the encoder's vectors have length 1, else 1"},
     {"matryoshka", GB_OPTION_TEXT, FIELD(matryoshka), 0, "D,...",
      "lengths to which vectors may be cut (by encode --dims), e.g. 768,256,64: the loss is the sum "
      "of the losses at all of them (default: whole vectors only)"},

@@ -101,7 +101,7 @@ static void refuse_settings(const char *model)
     const gabbro_model_params nowhere = {.size = sizeof nowhere, .device = "nowhere"};
     const gabbro_model_params wide = {.size = sizeof wide, .dims = 99};
     refused(gabbro_model_open(model, &nowhere, &status), GABBRO_DEVICE, "no device is called");
-    refused(gabbro_model_open(model, &wide, &status), GABBRO_USAGE, "99 of the 16 numbers");
+    refused(gabbro_model_open(model, &wide, &status), GABBRO_USAGE, "99 of the 16 dimensions");
 }
 
 /* In a process that has no home any more. */

@@ -422,7 +422,7 @@ fault 2 "ids of tokens without their vocabulary" 'name the vocabulary' gabbro co
 fault 3 "no model to convert" 'nothing: no folder and no artifact' "$GABBRO" convert-model nothing --to x.gguf
 fault 2 "DPR's JSON without a collection" 'the texts of passages are in a collection' \
     "$GABBRO" convert-run cut-run.json --form dpr --to x.json
-fault 2 "a question in more dimensions than there are" '99999 of the [0-9]* numbers of a vector' \
+fault 2 "a question in more dimensions than there are" '99999 of the [0-9]* dimensions of a vector' \
     gabbro ask "$encoder" beir question --dims 99999
 fault 3 "a question to a damaged collection" "cut.jsonl:$line: " gabbro ask "$encoder" cut.jsonl question
 
