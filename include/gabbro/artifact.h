@@ -63,7 +63,6 @@ float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_stat
 gb_collection *gb_open_collection(const char *step, gb_status *status);
 bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens *tokens,
                     gb_status *status);
-gb_vocab *gb_open_vocabulary(const char *step, gb_status *status);
 /* The same of a LLaMA's tokenizer; gb_model_is_language says whether it is one. */
 gb_coder *gb_open_coder(const char *step, gb_status *status);
 void gb_model_input_close(gb_model_input *model); /* also of zeros */

@@ -201,7 +201,7 @@ double gb_rng_uniform(gb_rng *rng);
 double gb_rng_normal(gb_rng *rng);
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
 void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count);   /* 0 .. count - 1, shuffled */
-/* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure;
+/* max_count of `count` drawn: true for the first ones of such an order. NULL and status on failure;
  * the caller frees it. */
 bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t max_count, gb_status *status);
 
@@ -328,7 +328,8 @@ char *gb_read_file(const char *path, size_t *length, gb_status *status);
 
 /* An atomic file: it is written next to its final place, flushed, synced and renamed. Nothing is
  * visible at `path` until commit; abandon removes the draft. Errors of all writes are reported
- * once, by commit. Links are followed; a device or pipe (/dev/stdout) is written in place. */
+ * once, by commit. A link to a file that is there is followed; a device or pipe (/dev/stdout) is
+ * written in place. */
 typedef struct gb_out gb_out;
 gb_out *gb_out_open(const char *path, gb_status *status);
 FILE *gb_out_stream(gb_out *out);

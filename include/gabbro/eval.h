@@ -341,15 +341,15 @@ typedef enum gb_ties {
 
 /* How a run is evaluated. */
 typedef struct gb_eval_params {
-    int32_t level;             /* smallest relevant grade; default 1. No effect on nDCG */
-    uint32_t depth;            /* only this many first ranks count (trec_eval -M); 0 = all */
-    gb_ties ties;              /* order of equal scores */
-    bool keep_order;           /* the order of the list is the ranking; scores are ignored */
-    bool complete;             /* average over all judged queries, those that the run lacks count 0
-                                  (trec_eval -c); otherwise over the judged queries of the run */
-    bool drop_identical;       /* remove a passage whose id equals the query's before ranking */
-    bool judged_only;          /* remove unjudged passages before ranking (trec_eval -J) */
-    uint32_t passages;         /* passages of the whole collection, for `chances`; 0: no chances */
+    int32_t level;       /* smallest relevant grade; default 1. No effect on nDCG */
+    uint32_t depth;      /* only this many first ranks count (trec_eval -M); 0 = all */
+    gb_ties ties;        /* order of equal scores */
+    bool keep_order;     /* the order of the list is the ranking; scores are ignored */
+    bool complete;       /* average over all judged queries, those that the run lacks count 0
+                            (trec_eval -c); otherwise over the judged queries of the run */
+    bool drop_identical; /* remove a passage whose id equals the query's before ranking */
+    bool judged_only;    /* remove unjudged passages, of those that a cut leaves (trec_eval -J) */
+    uint32_t passages;   /* passages of the whole collection, for `chances`; 0: no chances */
     const gb_metrics *metrics; /* what is measured; read by gb_evaluate only */
 } gb_eval_params;
 /* The three conventions of the field. Each gives other numbers, so they are never mixed. */
@@ -390,8 +390,6 @@ typedef struct gb_ranked {
 bool gb_evaluate_list(const gb_run *run, uint32_t query, const gb_qrels *qrels,
                       const gb_run_names *names, const gb_eval_params *params, gb_ranked **hits,
                       uint32_t *count, gb_status *status);
-/* Values [query_count] of the metric of that name, or NULL if it was not measured. */
-const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name);
 /* Total over the queries, and chance, of the metric of that name; NAN if it was not measured. */
 double gb_evaluation_total(const gb_evaluation *evaluation, const char *name);
 double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name);

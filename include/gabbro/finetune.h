@@ -215,8 +215,6 @@ typedef struct gb_text_states {
     const gb_batch *batch;     /* what they are filled from: a micro-batch or all */
     uint32_t first, texts;     /* texts [first, first + texts) of it. It may have fewer */
     gb_text_kind kind;         /* what they are; mixed: queries first, see gb_training_text_kind */
-    bool padded;               /* exactly `vectors` rows a text are wanted. Otherwise the scoring
-                                  may return as many as it likes, as its compare knows */
 } gb_text_states;
 
 /* Representations of some texts. */
@@ -225,7 +223,6 @@ typedef struct gb_side {
     const gb_batch *batch; /* the whole batch, from which inputs may be filled */
     uint32_t first, texts; /* which texts of it */
     gb_text_kind kind;     /* queries or passages */
-    bool padded;           /* exactly `vectors` rows a text */
 } gb_side;
 
 /* What a scoring is made of. Borrowed; stays until destroy. */

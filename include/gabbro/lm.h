@@ -242,18 +242,4 @@ bool gb_generate_all(gb_generator *generator, const gb_generation *generation,
 /* Arithmetic operations for a prompt and a text of so many tokens. */
 double gb_generate_flops(const gb_lm_config *config, double prompt, double made);
 
-/* Prompts in memory, back to back, each for one text. */
-typedef struct gb_prompts {
-    const uint32_t *ids;     /* tokens, as in gb_prompt */
-    const uint32_t *starts;  /* [count + 1] index of the first token of each prompt */
-    const uint32_t *passage; /* [count] number of the passage, for the draws */
-    const uint32_t *query;   /* [count] number of its query, for the draws */
-    uint32_t count;          /* prompts, any number */
-} gb_prompts;
-/* Generates the text of every prompt: tokens made [count][max_new_tokens], lengths counts [count].
- */
-bool gb_generate(gb_generator *generator, const gb_prompts *prompts,
-                 const gb_sampling_params *params, uint32_t *made, uint32_t *counts,
-                 gb_status *status);
-
 #endif

@@ -13,7 +13,7 @@
 /* ---- numbers ---- */
 
 /* Read the value of an option, which is named as it is typed ("--steps"). GB_USAGE, naming option
- * and text, if the text is anything but a number from `least` to `most`. */
+ * and text, if the text is anything but a number from min to max. */
 bool gb_parse_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *value,
                   gb_status *status);
 bool gb_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *value,

@@ -66,8 +66,7 @@ typedef struct gb_token_scorer gb_token_scorer;
 gb_token_scorer *gb_token_scorer_create(gb_device *device, const gb_token_vectors *queries,
                                         const gb_token_vectors *passages, uint32_t queries_at_once,
                                         gb_status *status);
-void gb_token_scorer_destroy(gb_token_scorer *scorer);           /* NULL ok */
-uint32_t gb_token_scorer_queries(const gb_token_scorer *scorer); /* queries at once, at most */
+void gb_token_scorer_destroy(gb_token_scorer *scorer); /* NULL ok */
 /* Is called with the scores of a query and passages rows[0 .. count), in the order asked for. */
 typedef void gb_token_score_fn(void *context, uint32_t query, const uint32_t *rows,
                                const float *scores, uint32_t count);

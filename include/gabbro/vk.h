@@ -125,7 +125,6 @@ typedef struct gb_device_caps {
     gb_device_type type;         /* CPU, integrated, ... */
     gb_kernel_profile profile;   /* kernels chosen for it */
     uint32_t vendor_id;          /* PCI vendor or Khronos id */
-    uint32_t device_id;          /* PCI device */
     uint32_t driver_id;          /* VkDriverId, 0 if unknown */
     uint32_t driver_version;     /* in the driver's own packing */
     uint32_t api_version;        /* Vulkan version it offers, VK_MAKE_API_VERSION */

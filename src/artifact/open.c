@@ -144,8 +144,3 @@ bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens
     gb_tokens_close(tokens);
     return false;
 }
-
-gb_vocab *gb_open_vocabulary(const char *step, gb_status *status)
-{
-    return gb_vocabulary_read(step, status);
-}

@@ -80,7 +80,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
     o->variant.regex_answers = o->answers + GB_ANSWERS_WORDS == GB_ANSWERS_REGEX;
-    gb_vocab *vocab = o->vocabulary ? gb_open_vocabulary(o->vocabulary, status) : NULL;
+    gb_vocab *vocab = o->vocabulary ? gb_vocabulary_read(o->vocabulary, status) : NULL;
     o->import.vocab = vocab;
     bool ok = out && (!o->cut || stored) && (!o->vocabulary || vocab) &&
               (!o->questions || (beir && write_questions(o, beir, status))) &&

@@ -22,7 +22,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 static bool by_vocabulary(const settings *o, const gb_collection *collection, const char *out,
                           gb_status *status)
 {
-    gb_vocab *vocab = gb_open_vocabulary(o->vocabulary, status);
+    gb_vocab *vocab = gb_vocabulary_read(o->vocabulary, status);
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, gb_vocab_get_rules(vocab)->words, status) : NULL;
     bool ok =

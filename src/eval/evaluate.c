@@ -324,12 +324,6 @@ static size_t find_metric(const gb_evaluation *evaluation, const char *name)
     return SIZE_MAX;
 }
 
-const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name)
-{
-    size_t m = find_metric(evaluation, name);
-    return m == SIZE_MAX ? NULL : evaluation->values + m * evaluation->query_count;
-}
-
 double gb_evaluation_total(const gb_evaluation *evaluation, const char *name)
 {
     size_t m = find_metric(evaluation, name);

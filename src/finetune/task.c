@@ -115,7 +115,7 @@ static uint32_t count(const void *self)
 
 /* ---- the loss ---- */
 
-static gb_side side_of(const finetune *f, gb_text_kind kind, bool padded)
+static gb_side side_of(const finetune *f, gb_text_kind kind)
 {
     const gb_training_batch *b = &f->drawer.batch;
     bool queries = kind == GB_TEXT_QUERY;
@@ -124,8 +124,7 @@ static gb_side side_of(const finetune *f, gb_text_kind kind, bool padded)
                      .batch = &b->tokens,
                      .first = first,
                      .texts = queries ? b->queries : b->texts - first,
-                     .kind = kind,
-                     .padded = padded};
+                     .kind = kind};
 }
 
 /* The loss of the scores of two sides. */
@@ -190,7 +189,7 @@ static void compare(void *self, gb_builder *builder, gb_tensor vectors,
 {
     finetune *f = self;
     uint32_t rows = rows_per_text(f), all = f->drawer.batch.texts * rows;
-    gb_side q = side_of(f, GB_TEXT_QUERY, true), p = side_of(f, GB_TEXT_PASSAGE, true);
+    gb_side q = side_of(f, GB_TEXT_QUERY), p = side_of(f, GB_TEXT_PASSAGE);
     if (f->drawer.data.fixed) {
         q.vectors = vectors;
         p.vectors = finetune_fixed_vectors(builder, &f->drawer);
@@ -223,8 +222,7 @@ static gb_text_states encode(finetune *f, gb_builder *builder, int at, const gb_
                             .in = in,
                             .batch = &tower->now,
                             .texts = texts,
-                            .kind = GB_TEXT_MIXED,
-                            .padded = true};
+                            .kind = GB_TEXT_MIXED};
 }
 
 /* Where the vectors of a tower go among those of a part of the batch. */
@@ -272,7 +270,7 @@ static gb_tensor vectors_of_towers(finetune *f, gb_builder *builder, const gb_bu
 static void build_towers(finetune *f, gb_builder *builder, const gb_bucket *bucket,
                          gb_tensor losses[GB_MAX_LOSSES])
 {
-    gb_side q = side_of(f, GB_TEXT_QUERY, false), p = side_of(f, GB_TEXT_PASSAGE, false);
+    gb_side q = side_of(f, GB_TEXT_QUERY), p = side_of(f, GB_TEXT_PASSAGE);
     gb_side *sides[TOWERS] = {[PASSAGES] = &p, [QUERIES] = &q};
     losses[0] = GB_NO_TENSOR;
     if (bucket->texts) {
@@ -283,7 +281,6 @@ static void build_towers(finetune *f, gb_builder *builder, const gb_bucket *buck
         gb_batch_inputs in;
         gb_text_states states = encode(f, builder, t, bucket, sides[t]->texts, &in);
         states.kind = sides[t]->kind;
-        states.padded = false;
         sides[t]->vectors = f->scoring->represent(f->scoring_self, builder, &states);
     }
     compare_sides(f, builder, &q, &p, losses);
@@ -310,13 +307,12 @@ static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
             compare(f, builder, vectors, losses);
         return;
     }
-    gb_side q = side_of(f, GB_TEXT_QUERY, false), p = side_of(f, GB_TEXT_PASSAGE, false);
+    gb_side q = side_of(f, GB_TEXT_QUERY), p = side_of(f, GB_TEXT_PASSAGE);
     gb_side *sides[2] = {&p, &q};
     for (int s = 0; s < 2; s++) {
         states.first = sides[s]->first;
         states.texts = sides[s]->texts;
         states.kind = sides[s]->kind;
-        states.padded = false;
         sides[s]->vectors = f->scoring->represent(f->scoring_self, builder, &states);
     }
     compare_sides(f, builder, &q, &p, losses);

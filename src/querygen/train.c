@@ -28,7 +28,7 @@ static bool open_inputs(session *s, const gb_querygen_training_params *o, gb_sta
     s->task_params = (gb_querygen_task_params){.batch = o->batch, .seed = o->seed};
     bool ok = (s->collection = gb_open_collection(o->collection, status)) &&
               gb_open_tokens(o->tokens, s->collection, &s->tokens, status) &&
-              (s->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+              (s->vocab = gb_vocabulary_read(o->vocabulary, status)) &&
               gb_vocab_hash(s->vocab, hash, status);
     if (ok && strcmp(hash, s->tokens.vocabulary))
         ok = gb_fail(status, GB_DATA, o->vocabulary,

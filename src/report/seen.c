@@ -65,11 +65,10 @@ json_t *report_seen_read(const char *folder, gb_status *status)
 
 /* What the records behind a table say of device and speed. */
 typedef struct gathered {
-    const char *folder; /* of the table */
-    json_t *facts;      /* of an artifact that was made on the device, or NULL */
-    json_t *identity;   /* of that device in keys: its driver's version, quirks, limits, tiles */
-    double gflops;      /* fastest training, in 1e9 operations a second; 0: none */
-    double seconds;     /* that its artifacts took, as its results say; 0: they do not */
+    json_t *facts;    /* of an artifact that was made on the device, or NULL */
+    json_t *identity; /* of that device in keys: its driver's version, quirks, limits, tiles */
+    double gflops;    /* fastest training, in 1e9 operations a second; 0: none */
+    double seconds;   /* that its artifacts took, as its results say; 0: they do not */
     json_t *recipe; /* sum of its commands, which says whether settings are the scale's; or NULL */
 } gathered;
 
@@ -196,7 +195,7 @@ static json_t *read_check(const char *path, const json_t *facts, gb_status *stat
 
 bool gb_seen_write(const gb_seen_params *params, const char *path, gb_status *status)
 {
-    gathered g = {.folder = params->folder};
+    gathered g = {0};
     char *results = gb_path_join(status, params->folder, "results.jsonl");
     json_t *table = results ? gb_json_load_in(params->folder, "table.json", 0, status) : NULL;
     bool ok = table && gb_jsonl_each(gb_lines_open(results, status), gather_line, &g, status);

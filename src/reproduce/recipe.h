@@ -38,9 +38,9 @@ typedef struct repro_recipe_params {
     const gb_table_spec *spec;      /* whose rows results must have; NULL: any */
 } repro_recipe_params;
 
-/* Runs a recipe without access to files, processes, time and chance, and with bounds on its
- * instructions and memory. What it declares goes into the graph and the table, which the caller
- * frees with repro_table_free, also on failure. */
+/* Runs a recipe without access to files (it may ask whether one is there), processes, time and
+ * chance, and with bounds on its instructions and memory. What it declares goes into the graph and
+ * the table, which the caller frees with repro_table_free, also on failure. */
 bool repro_recipe_run(const repro_recipe_params *params, repro_graph *graph, repro_table *table,
                       gb_status *status);
 /* A script in memory. */

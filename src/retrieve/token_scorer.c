@@ -142,11 +142,6 @@ void gb_token_scorer_destroy(gb_token_scorer *s)
     free(s);
 }
 
-uint32_t gb_token_scorer_queries(const gb_token_scorer *s)
-{
-    return s->queries.texts;
-}
-
 /* ---- running it ---- */
 
 /* Texts that fit into a block: rows [count] of them at most. */

@@ -26,11 +26,10 @@ static const char values_txt[] =
 
 /* A word list being read. */
 typedef struct reader {
-    lexicon *l;         /* that it goes to */
-    const char *file;   /* its name */
-    uint32_t line;      /* number of the current line */
-    gb_status *status;  /* of failures */
-    uint32_t allocated; /* elements of the current array */
+    lexicon *l;        /* that it goes to */
+    const char *file;  /* its name */
+    uint32_t line;     /* number of the current line */
+    gb_status *status; /* of failures */
 } reader;
 
 static bool wrong(const reader *r, const char *why)

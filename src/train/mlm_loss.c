@@ -148,7 +148,7 @@ static bool open_texts(measurement *m, gb_status *status)
     char hash[GB_HASH_SIZE];
     bool ok = gb_open_tokens(o->tokens, NULL, &m->tokens, status) &&
               gb_model_input_open(&m->model, o->model, &m->tokens, status) &&
-              (m->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+              (m->vocab = gb_vocabulary_read(o->vocabulary, status)) &&
               gb_vocab_hash(m->vocab, hash, status);
     if (ok && strcmp(hash, m->tokens.vocabulary))
         ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",

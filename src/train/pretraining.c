@@ -43,7 +43,7 @@ static bool open_inputs(gb_pretraining *p, gb_status *status)
     const gb_pretraining_settings *o = p->settings;
     return (p->collection = gb_open_collection(o->collection, status)) &&
            gb_open_tokens(o->tokens, p->collection, &p->tokens, status) &&
-           (p->vocab = gb_open_vocabulary(o->vocabulary, status)) && check_vocabulary(p, status) &&
+           (p->vocab = gb_vocabulary_read(o->vocabulary, status)) && check_vocabulary(p, status) &&
            (!o->init || gb_model_input_open(&p->init, o->init, &p->tokens, status)) &&
            (!o->generator || gb_model_input_open(&p->generator, o->generator, &p->tokens, status));
 }

@@ -233,7 +233,6 @@ static void set_names(gb_device_caps *caps, const VkPhysicalDeviceProperties *co
     snprintf(caps->name, sizeof caps->name, "%s", core->deviceName);
     caps->type = device_type(core->deviceType);
     caps->vendor_id = core->vendorID;
-    caps->device_id = core->deviceID;
     caps->driver_version = core->driverVersion;
     caps->driver_id = driver->driverID;
     if (driver->driverName[0])

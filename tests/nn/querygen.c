@@ -1,6 +1,7 @@
 /* Language models being taught: gradients of whole models, a generator that learns to look at its
  * passage, resuming, and what it must never see. */
 #include "../parity/trust.h"
+#include "prompts.h"
 #include "tiny.h"
 
 #include <gabbro/querygen.h>
@@ -224,8 +225,9 @@ static uint32_t names_found(const writer *w, gb_device *device)
         starts[i + 1] = rows;
         number[i] = i;
     }
-    gb_prompts prompts = {ids, starts, number, number, FRESH};
-    MUST(gb_generate(generator, &prompts, &(gb_sampling_params){0}, made[0], counts, &status));
+    prompts texts = {ids, starts, number, number, FRESH};
+    MUST(
+        generate_texts(generator, &texts, &(gb_sampling_params){0}, NEW, made[0], counts, &status));
     for (uint32_t i = 0; i < FRESH; i++)
         found += counts[i] >= 2 && made[i][0] == WORD &&
                  made[i][1] == name_of(w->texts.passages, PAIRS + i);

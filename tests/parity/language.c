@@ -1,6 +1,7 @@
 /* T5 (v1.0 and v1.1) and LLaMA against Hugging Face transformers in float64: states of the encoder
  * and of the decoder, and logits. tests/peers/golden_language.py made the numbers and says what
  * they are. */
+#include "../nn/prompts.h"
 #include "../nn/tiny.h"
 #include "trust.h"
 
@@ -262,8 +263,8 @@ static void make(gb_generator *generator, const texts *t, batch *b, const gb_sam
         passage[i] = b->first + i;
         query[i] = 1;
     }
-    gb_prompts prompts = {t->ids + t->starts[b->first], starts, passage, query, b->count};
-    MUST(gb_generate(generator, &prompts, how, b->made[0], b->counts, &status));
+    prompts of_texts = {t->ids + t->starts[b->first], starts, passage, query, b->count};
+    MUST(generate_texts(generator, &of_texts, how, NEW, b->made[0], b->counts, &status));
 }
 
 /* Greedy tokens are those of transformers; drawn ones do not depend on the batch. */

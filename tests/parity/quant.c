@@ -1,5 +1,6 @@
 /* Models whose weights are kept in fewer bits: what they make is what a float32 model of the same,
  * rounded weights makes; and weights that do not fit. */
+#include "../nn/prompts.h"
 #include "../nn/tiny.h"
 #include "trust.h"
 
@@ -80,9 +81,9 @@ static void make(gb_device *device, const char *folder, gb_quant quant, made *m)
     gb_generator *g = gb_generator_create_quant(device, folder, 3, MAX_LENGTH, NEW, quant, &status);
     MUST(g);
     gb_sampling_params how = {.sample = true, .temperature = 1, .seed = 3};
-    gb_prompts prompts = {ids, starts, at, at, PROMPTS};
+    prompts texts = {ids, starts, at, at, PROMPTS};
     *m = (made){0};
-    MUST(gb_generate(g, &prompts, &how, m->ids[0], m->counts, &status));
+    MUST(generate_texts(g, &texts, &how, NEW, m->ids[0], m->counts, &status));
     gb_generator_destroy(g);
 }
 

@@ -353,7 +353,7 @@ Test(measures, who_is_averaged)
     gb_eval_params complete = GB_EVAL_TREC;
     complete.complete = true;
     cr_expect_float_eq(evaluate(&s, complete, "recip_rank"), 1.5 / 3, 1e-15);
-    cr_expect_eq(gb_evaluation_values(&s.evaluation, "recip_rank")[2], 0);
+    cr_expect_eq(s.evaluation.values[2], 0);
     cr_expect_float_eq(evaluate(&s, GB_EVAL_MSMARCO, "MRR@10"), 1.5 / 3, 1e-15);
     cr_expect_float_eq(evaluate(&s, GB_EVAL_BEIR, "map"), 1.5 / 2, 1e-15);
     /* Geometric mean: exp((ln 1 + ln 0.5 + ln 1e-5) / 3). */
