@@ -211,7 +211,7 @@ expect "ask --dims gives the passages of search --dims" [ "$(awk '$1 == "q3" { p
 expect "from an index of its own" [ "$(indexes)" = 2 ]
 cut=$(grep -l '"width": 8' "$GABBRO_STORE"/index-*/vectors.json)
 refused_as 3 "other dimensions than those of the index" "have 8 numbers, those of the model 16" serve "$model" --index "${cut%/*}" --port 0
-refused_as 2 "more dimensions than there are" "17 of the 16 numbers" ask "$model" "$collection" 'rain' --dims 17
+refused_as 2 "more dimensions than there are" "17 of the 16 dimensions" ask "$model" "$collection" 'rain' --dims 17
 refused_as 2 "more dimensions than vectors have" "17 of vectors that have 16" search --queries "$queries" --passages "$one" --dims 17
 mkdir plain && head -n 50 beir/corpus.jsonl >plain/corpus.jsonl
 expect "a folder is imported into its index" \
