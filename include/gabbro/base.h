@@ -333,6 +333,9 @@ char *gb_read_file(const char *path, size_t *length, gb_status *status);
 typedef struct gb_out gb_out;
 gb_out *gb_out_open(const char *path, gb_status *status);
 FILE *gb_out_stream(gb_out *out);
+/* Goes back to the first byte, for a header that is known at the end; fails if anything before
+ * could not be written, which rewind() would forget. */
+bool gb_out_rewind(gb_out *out, gb_status *status);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);

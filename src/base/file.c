@@ -226,6 +226,12 @@ FILE *gb_out_stream(gb_out *out)
     return out->stream;
 }
 
+bool gb_out_rewind(gb_out *out, gb_status *status)
+{
+    int error = GB_TRY_CALL(fseek(out->stream, 0, SEEK_SET)) == 0 ? 0 : errno;
+    return (!error && !ferror(out->stream)) || fail_errno(status, out->path, "cannot write", error);
+}
+
 /* So that names in the folder that path lies in survive a loss of power. */
 static void sync_above(const char *path)
 {

@@ -68,11 +68,9 @@ bool gb_vectors_read_json(const char *path, const char *folder, gb_status *statu
     gb_lines *lines = ok ? gb_lines_open(path, status) : NULL;
     ok = lines && gb_jsonl_each(lines, take, &r, status) &&
          (r.rows || gb_fail(status, GB_DATA, path, hint, "no vectors in the file"));
-    if (ok) {
+    if (ok && (ok = gb_out_rewind(r.vectors, status))) {
         gb_npy_header(r.rows, (uint32_t)r.width, header);
-        rewind(gb_out_stream(r.vectors));
         fwrite(header, 1, sizeof header, gb_out_stream(r.vectors));
-        fseek(gb_out_stream(r.vectors), 0, SEEK_END);
         ok = gb_out_commit(r.vectors, status);
         r.vectors = NULL;
     }

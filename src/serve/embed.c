@@ -185,29 +185,38 @@ static bool write_one(embed_output *o, const char *id, const char *text, const f
     return ok;
 }
 
-static bool end_output(embed_output *o, bool ok, gb_status *status)
+/* The headers, which have the number of rows. */
+static bool write_headers(embed_output *o, gb_status *status)
 {
     char header[GB_NPY_HEADER];
+    if (!gb_out_rewind(o->file, status))
+        return false;
+    gb_number_header(o->how->numbers, o->rows, o->width, header);
+    fwrite(header, 1, sizeof header, stream_of(o));
+    if (!o->scales)
+        return true;
+    if (!gb_out_rewind(o->scales, status))
+        return false;
+    gb_npy_scales_header(o->rows, header);
+    fwrite(header, 1, sizeof header, gb_out_stream(o->scales));
+    return true;
+}
+
+static bool end_output(embed_output *o, bool ok, gb_status *status)
+{
     free(o->packed);
-    if (ok && o->npy) {
-        gb_number_header(o->how->numbers, o->rows, o->width, header);
-        rewind(stream_of(o));
-        fwrite(header, 1, sizeof header, stream_of(o));
-    }
-    if (ok && o->scales) {
-        gb_npy_scales_header(o->rows, header);
-        rewind(gb_out_stream(o->scales));
-        fwrite(header, 1, sizeof header, gb_out_stream(o->scales));
-        ok = gb_out_commit(o->scales, status);
-    } else {
-        gb_out_abandon(o->scales);
-    }
-    if (!ok || !o->file) {
+    ok = ok && (!o->npy || write_headers(o, status));
+    if (ok && !o->file)
+        return fflush(stdout) == 0 ||
+               gb_fail(status, GB_DATA, NULL, NULL, "standard output cannot be written");
+    if (ok)
+        ok = gb_out_commit(o->file, status);
+    else
         gb_out_abandon(o->file);
-        return ok && (fflush(stdout) == 0 ||
-                      gb_fail(status, GB_DATA, NULL, NULL, "standard output cannot be written"));
-    }
-    return gb_out_commit(o->file, status);
+    if (ok && o->scales)
+        return gb_out_commit(o->scales, status);
+    gb_out_abandon(o->scales);
+    return ok;
 }
 
 /* ---- all of it ---- */

@@ -105,6 +105,20 @@ refused_as 3 "a model that is nowhere" "no such model in" encode --model somebod
 printf '{"text": "a"}\n{"text": 1}\n' >strange.jsonl
 refused "JSON without a text" "strange.jsonl:2: it has no \"text\"" embed "$model" strange.jsonl
 
+# The bytes that are still to be written when the disk is full decide what is met later; the rows, that.
+wide=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
+    --steps 0 --layers 1 --hidden 256 --heads 2 --ffn 16)
+for rows in 195 196 197 198 199; do
+    head -n $rows beir/corpus.jsonl >few.jsonl
+    (
+        trap '' XFSZ
+        ulimit -f 100 # blocks of 512 or of 1024 bytes: fewer than there are vectors
+        exec "$gabbro" embed "$wide" few.jsonl --out full.npy --quiet 2>log
+    )
+    status=$?
+    expect "no room for $rows vectors ($status)" [ "$status $(grep -c 'limit on the size' log) $(ls full.npy 2>/dev/null)" = '3 1 ' ]
+done
+
 # ---- questions -----------------------------------------------------------------------------------
 
 # Forms of vectors: what is exact gives the same run, what is rounded nearly the same scores.

@@ -3,9 +3,11 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -296,6 +298,27 @@ Test(files, full_device_is_reported)
         cr_expect_not_null(strstr(status.hint, "free space"), "%s", status.hint);
     }
     cr_expect(access("/dev/full", W_OK) == 0, "a device is never replaced");
+}
+
+/* How many bytes are still in the stream's buffer decides whether a later write fails, too. */
+Test(files, a_failed_write_is_not_forgotten_by_going_back)
+{
+    const struct rlimit most = {40000, 40000};
+    char row[1024] = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    for (int rows = 50; rows < 60; rows++) {
+        gb_status status = {0};
+        gb_out *out = gb_out_open(in_folder("out"), &status);
+        fwrite(row, 1, 128, gb_out_stream(out));
+        for (int i = 0; i < rows; i++)
+            fwrite(row, 1, sizeof row, gb_out_stream(out));
+        cr_expect_not(gb_out_rewind(out, &status), "%d rows", rows);
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_not_null(strstr(status.hint, "the size of files"), "%s", status.hint);
+        gb_out_abandon(out);
+    }
+    cr_expect_eq(count_entries(), 0, "no draft is left");
 }
 
 Test(files, full_disk_leaves_the_old_file)
