@@ -317,11 +317,21 @@ bool gb_text_write_in(const gb_text *text, const char *folder, const char *name,
 
 bool gb_copy_file(const char *from, const char *to, gb_status *status)
 {
-    size_t length;
-    char *bytes = gb_read_file(from, &length, status);
-    bool ok = bytes && gb_write_file(to, bytes, length, status);
-    free(bytes);
-    return ok;
+    char bytes[1 << 16];
+    FILE *in = GB_TRY_OPEN(gb_os_fopen(from, "rb"));
+    if (!in)
+        return fail_errno(status, from, "cannot open", errno);
+    gb_out *out = gb_out_open(to, status);
+    bool ok = out != NULL;
+    for (size_t got; ok && (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
+        ok = fwrite(bytes, 1, got, gb_out_stream(out)) == got;
+    if (out && ferror(in)) {
+        fail_errno(status, from, "cannot read", errno);
+        gb_out_abandon(out);
+        out = NULL;
+    }
+    fclose(in);
+    return out && gb_out_commit(out, status);
 }
 
 /* ---- folders that appear at once ---- */

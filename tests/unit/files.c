@@ -1,5 +1,6 @@
 /* Base module: lines of files, files and folders that are written whole, hashes. */
 #include "gabbro/base.h"
+#include "gabbro/os.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -337,6 +338,28 @@ Test(files, full_disk_leaves_the_old_file)
     free(text);
     free(bytes);
     cr_expect_eq(umount(folder), 0);
+}
+
+/* Copied in parts, a file may be larger than the memory. */
+Test(files, a_copy_takes_no_memory_of_the_files_size)
+{
+    const off_t bytes = 32 << 20;
+    char one[GB_HASH_SIZE], two[GB_HASH_SIZE];
+    char *from = gb_path_join(NULL, folder, "from"), *to = gb_path_join(NULL, folder, "to");
+    gb_status status = {0};
+    cr_assert(gb_write_file(from, "text", 4, NULL));
+    cr_assert_eq(truncate(from, bytes), 0);
+    uint64_t before = gb_os_peak_bytes();
+    cr_assert(gb_copy_file(from, to, &status), "%s", status.what);
+    cr_expect_lt(gb_os_peak_bytes() - before, bytes / 2);
+    cr_assert(gb_hash_file(from, one, NULL) && gb_hash_file(to, two, NULL));
+    cr_expect_str_eq(one, two);
+    cr_expect_not(gb_copy_file(in_folder("absent"), to, &status));
+    cr_expect_not(gb_copy_file(folder, to, &status), "a folder is no file");
+    cr_expect_eq(status.code, GB_DATA);
+    cr_assert(gb_hash_file(to, two, NULL));
+    cr_expect_str_eq(one, two, "the former copy stays");
+    free(from), free(to);
 }
 
 Test(files, folders_are_made_and_removed)
