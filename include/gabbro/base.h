@@ -299,6 +299,8 @@ typedef struct gb_entries {
 } gb_entries;
 bool gb_entries_read(const char *folder, const char *pattern, gb_entries *entries,
                      gb_status *status);
+/* All names, also those that begin with a dot, but for "." and "..". */
+bool gb_entries_all(const char *folder, gb_entries *entries, gb_status *status);
 void gb_entries_free(gb_entries *entries);
 /* Copies the files that gb_entries_read finds in a folder into one that is made. */
 bool gb_copy_files(const char *from, const char *to, gb_status *status);

@@ -11,31 +11,58 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool gb_entries_read(const char *folder, const char *pattern, gb_entries *list, gb_status *status)
+static bool cannot_read(const char *folder, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
+                   "cannot read the folder: %s", strerror(errno));
+}
+
+/* pattern: NULL for all names. */
+static bool is_wanted(const char *name, const char *pattern)
+{
+    return pattern ? *name != '.' && gb_matches(pattern, name)
+                   : strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool add_name(gb_entries *list, const char *name, gb_status *status)
+{
+    char *copy = gb_strdup(name, status);
+    if (copy && gb_grow(&list->names, &list->capacity, list->count + 1, sizeof copy, status)) {
+        list->names[list->count++] = copy;
+        return true;
+    }
+    free(copy);
+    return false;
+}
+
+static bool read_names(const char *folder, const char *pattern, gb_entries *list, gb_status *status)
 {
     *list = (gb_entries){0};
     DIR *dir = GB_TRY_OPEN(opendir(folder));
     if (!dir)
-        return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
-                       "cannot read the folder: %s", strerror(errno));
+        return cannot_read(folder, status);
     bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.' || !gb_matches(pattern, entry->d_name))
-            continue;
-        char *name = gb_strdup(entry->d_name, status);
-        ok = name &&
-             gb_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, status);
-        if (ok)
-            list->names[list->count++] = name;
-        else
-            free(name);
-    }
+    struct dirent *entry;
+    while (ok && (errno = 0, entry = GB_TRY_OPEN(readdir(dir))) != NULL)
+        ok = !is_wanted(entry->d_name, pattern) || add_name(list, entry->d_name, status);
+    if (ok && errno) /* at the end there is none */
+        ok = cannot_read(folder, status);
     closedir(dir);
     if (!ok)
         gb_entries_free(list);
     else if (list->count)
         qsort(list->names, list->count, sizeof *list->names, by_bytes);
     return ok;
+}
+
+bool gb_entries_read(const char *folder, const char *pattern, gb_entries *list, gb_status *status)
+{
+    return read_names(folder, pattern, list, status);
+}
+
+bool gb_entries_all(const char *folder, gb_entries *list, gb_status *status)
+{
+    return read_names(folder, NULL, list, status);
 }
 
 void gb_entries_free(gb_entries *list)

@@ -2,7 +2,6 @@
 #include "gabbro/base.h"
 #include "gabbro/os.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,24 +106,14 @@ static bool list_folder(tree_list *list, const char *folder, int depth, gb_statu
     if (depth > MAX_DEPTH)
         return gb_fail(status, GB_DATA, list->root, "look for a link to a folder above it",
                        "folders nest too deeply");
+    gb_entries entries = {0};
     char *full = gb_path_join(status, list->root, folder);
-    if (!full)
-        return false;
-    DIR *dir = GB_TRY_OPEN(opendir(full));
-    if (!dir) {
-        gb_fail(status, GB_DATA, full, "check the path and its permissions", "cannot open: %s",
-                strerror(errno));
-        free(full);
-        return false;
-    }
-    bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char *path = gb_path_join(status, folder, entry->d_name);
+    bool ok = full && gb_entries_all(full, &entries, status);
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        char *path = gb_path_join(status, folder, entries.names[i]);
         ok = path && list_entry(list, path, depth, status);
     }
-    closedir(dir);
+    gb_entries_free(&entries);
     free(full);
     return ok;
 }

@@ -1,29 +1,20 @@
 /* Folders that are written under another name and then appear at once. */
 #include <gabbro/data.h>
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool folder_is_empty(const char *path)
-{
-    DIR *dir = GB_TRY_OPEN(opendir(path));
-    if (!dir)
-        return false;
-    bool empty = true;
-    for (struct dirent *entry; empty && (entry = readdir(dir));)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    closedir(dir);
-    return empty;
-}
 
 static bool target_may_go(const char *target, const char *mark, gb_status *status)
 {
     if (gb_file_exists(target))
         return gb_fail(status, GB_USAGE, target, "give another output folder",
                        "a file stands where the folder should be written");
-    if (!gb_dir_exists(target) || folder_is_empty(target))
+    gb_entries entries = {0};
+    if (gb_dir_exists(target) && !gb_entries_all(target, &entries, status))
+        return false;
+    bool empty = entries.count == 0;
+    gb_entries_free(&entries);
+    if (empty)
         return true;
     char *marked = gb_path_join(status, target, mark);
     if (!marked)

@@ -2,7 +2,6 @@
 #include "store.h"
 #include <gabbro/os.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -110,21 +109,15 @@ static bool walk(const char *top, const char *relative, int depth, walk_fn *each
     char *path = relative[0] ? gb_path_join(status, top, relative) : gb_strdup(top, status);
     if (!path)
         return false;
-    DIR *dir = depth < MAX_DEPTH ? GB_TRY_OPEN(opendir(path)) : NULL;
-    bool ok = dir != NULL;
-    if (!ok)
-        gb_fail(status, GB_DATA, path, "check the store's permissions", "cannot list: %s",
-                depth < MAX_DEPTH ? strerror(errno) : "nested too deeply");
-    for (struct dirent *entry; ok && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char *name = relative[0] ? gb_path_join(status, relative, entry->d_name)
-                                 : gb_strdup(entry->d_name, status);
+    gb_entries entries = {0};
+    bool ok = depth < MAX_DEPTH ? gb_entries_all(path, &entries, status)
+                                : gb_fail(status, GB_DATA, path, NULL, "nested too deeply");
+    for (size_t i = 0; ok && i < entries.count; i++) {
+        char *name = gb_path_join(status, relative, entries.names[i]);
         ok = name && walk_entry(top, name, depth, each, ctx, status);
         free(name);
     }
-    if (dir)
-        closedir(dir);
+    gb_entries_free(&entries);
     ok = ok && each(ctx, path, relative, true, status);
     free(path);
     return ok;
