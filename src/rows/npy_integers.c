@@ -8,6 +8,7 @@ typedef struct integer_list {
     const unsigned char *at; /* first number */
     uint64_t count;          /* numbers */
     uint32_t bytes;          /* of each, 4 or 8 */
+    bool is_signed;          /* its highest bit says whether a number is negative */
 } integer_list;
 
 static const char *value_of(const char *header, const char *key)
@@ -28,6 +29,7 @@ static bool parse(const char *header, integer_list *list)
         return false;
     list->count = count;
     list->bytes = descr[3] == '4' ? 4 : 8;
+    list->is_signed = descr[2] == 'i';
     return true;
 }
 
@@ -68,9 +70,10 @@ uint32_t *gb_npy_integers(const char *path, size_t *count, gb_status *status)
     ok = ok && (values = gb_alloc(list.count + 1, sizeof *values, status));
     for (uint64_t i = 0; ok && i < list.count; i++) {
         uint64_t value = number_at(&list, i);
-        if (value > UINT32_MAX)
-            ok = gb_fail(status, GB_DATA, path, "numbers from 0 to 4294967295",
-                         "number %llu is beyond 32 bits", (unsigned long long)i);
+        bool negative = list.is_signed && value >> (8 * list.bytes - 1);
+        if (negative || value > UINT32_MAX)
+            ok = gb_fail(status, GB_DATA, path, "numbers from 0 to 4294967295", "number %llu is %s",
+                         (unsigned long long)i, negative ? "negative" : "beyond 32 bits");
         values[i] = (uint32_t)value;
     }
     free(file);

@@ -75,6 +75,8 @@ Test(token_set, damage_is_named)
 {
     scratch s = scratch_enter();
     const uint32_t falling[] = {0, 2, 1, 3}, short_of[] = {0, 1, 1, 2}, tags[] = {1, 2};
+    const int32_t below[] = {1, -1, 2};
+    const int64_t far[] = {0, 1, INT64_C(1) << 32, 3};
     const float whole[] = {1, 2};
     write_sets();
     write_npy("p/starts.npy", LIST("<u4", "4"), falling, sizeof falling);
@@ -95,6 +97,10 @@ Test(token_set, damage_is_named)
     cr_assert_eq(remove("p/whole.npy"), 0);
     write_npy("p/tags.npy", LIST("<u4", "2"), tags, sizeof tags);
     expect_refused("2 tags of 3 tokens");
+    write_npy("p/tags.npy", LIST("<i4", "3"), below, sizeof below);
+    expect_refused("number 1 is negative");
+    write_npy("p/starts.npy", LIST("<i8", "4"), far, sizeof far);
+    expect_refused("number 2 is beyond 32 bits");
     scratch_leave(&s);
 }
 
