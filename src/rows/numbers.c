@@ -37,11 +37,23 @@ static float to_int8(const float *row, uint32_t width, void *out)
     return factor;
 }
 
+/* As int8, what is not finite would be 0. */
+static bool check_finite(const float *row, uint32_t width, const char *where, gb_status *status)
+{
+    for (uint32_t i = 0; i < width; i++)
+        if (!isfinite(row[i]))
+            return gb_fail(status, GB_DATA, where, "look at the model that made the vectors",
+                           "a vector has the number %g", (double)row[i]);
+    return true;
+}
+
 bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out, float *factor,
                     const char *where, gb_status *status)
 {
     if (kind == GB_NUMBER_FLOAT16)
         return to_halves(row, width, out, where, status);
+    if (kind == GB_NUMBER_INT8 && !check_finite(row, width, where, status))
+        return false;
     if (kind == GB_NUMBER_INT8)
         *factor = to_int8(row, width, out);
     else

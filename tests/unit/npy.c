@@ -73,6 +73,20 @@ Test(npy, what_rounding_changes)
     cr_expect_float_eq(rounding.vector, rounding.number / (double)third, 1e-9);
 }
 
+Test(npy, no_number_becomes_a_small_one)
+{
+    static const float rows[][2] = {{1, NAN}, {-INFINITY, 1}};
+    float factor;
+    for (size_t r = 0; r < 2; r++)
+        for (gb_number kind = GB_NUMBER_FLOAT16; kind <= GB_NUMBER_INT8; kind++) {
+            gb_status status = {0};
+            uint16_t packed[2];
+            cr_expect_not(gb_number_pack(kind, rows[r], 2, packed, &factor, "x", &status));
+            cr_expect(status.code == GB_DATA && strstr(status.what, r ? "-inf" : "nan"), "%s",
+                      status.what);
+        }
+}
+
 static const char good[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }";
 
 static void expect_refused(const char *dictionary, size_t body, const char *what)
