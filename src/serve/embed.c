@@ -100,13 +100,20 @@ static FILE *stream_of(const embed_output *o)
     return o->file ? gb_out_stream(o->file) : stdout;
 }
 
-/* scales.npy beside int8 vectors. */
+/* scales.npy beside int8 vectors: those of others are not replaced. */
 static bool open_scales(embed_output *o, const char *path, gb_status *status)
 {
     const char *slash = strrchr(path, '/');
     char header[GB_NPY_HEADER] = {0};
     char *scales = gb_format(status, "%.*sscales.npy", (int)(slash ? slash - path + 1 : 0), path);
-    o->scales = scales ? gb_out_open(scales, status) : NULL;
+    bool ok = scales != NULL;
+    if (ok && !strcmp(scales, path))
+        ok = gb_fail(status, GB_USAGE, path, "give the vectors another name",
+                     "the factors of int8 vectors are written there");
+    else if (ok && gb_file_exists(scales) && !gb_file_exists(path))
+        ok = gb_fail(status, GB_USAGE, scales, "give another folder",
+                     "the factors of other vectors are there");
+    o->scales = ok ? gb_out_open(scales, status) : NULL;
     free(scales);
     if (o->scales)
         fwrite(header, 1, sizeof header, gb_out_stream(o->scales));

@@ -162,6 +162,11 @@ done
 two=$(made vectors --from "$(made encode "$@" --numbers int8 --shard-index 1 --shard-count 2)" \
     --from "$(made encode "$@" --numbers int8 --shard-index 0 --shard-count 2)" --form int8)
 expect "two shards of int8 are the vectors of one, rounded once more" near "$two" .02
+refused_as 2 "vectors with the name of their factors" "give the vectors another name" embed "$model" beir/corpus.jsonl \
+    --out embedded-int8/scales.npy --numbers int8
+refused_as 2 "factors of other vectors" "give another folder" embed "$model" beir/corpus.jsonl \
+    --out embedded-int8/others.npy --numbers int8
+expect "the same vectors again" "$gabbro" embed "$model" beir/corpus.jsonl --out embedded-int8/vectors.npy --numbers int8 --quiet
 refused_as 2 "int8 in lines of JSON" "for .npy" embed "$model" beir/corpus.jsonl --out lines.jsonl --numbers int8
 # int8 is off by half a step at most, 1/254 of a row's largest number, which is no longer than the row.
 share() # FOLDER: largest difference of a vector as a share of its length, as noted
