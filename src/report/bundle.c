@@ -1,6 +1,7 @@
 /* A table with all that its numbers and verdicts follow from, in one folder, for somebody who has
  * neither the store nor a device. */
 #include "site.h"
+#include <gabbro/data.h>
 #include <gabbro/os.h>
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 /* A bundle being written. */
 typedef struct bundle {
     const gb_bundle_params *params; /* what is asked for */
-    const char *out;                /* folder */
+    const char *out;                /* folder, a draft until all is there */
     json_t *header;                 /* first line of the results */
     json_t *files;                  /* path -> {"bytes", "sha256"} */
     gb_map *done;                   /* artifacts whose files are there */
@@ -213,27 +214,36 @@ static bool put_results(bundle *b, gb_status *status)
     return ok;
 }
 
-bool gb_bundle_write(const gb_bundle_params *params, const char *out, gb_status *status)
+static bool write_all(bundle *b, gb_status *status)
 {
-    bundle b = {
-        .params = params, .out = out, .files = json_object(), .done = gb_map_create(status)};
-    if (gb_dir_exists(out) || gb_file_exists(out)) {
-        gb_map_destroy(b.done);
-        json_decref(b.files);
-        return gb_fail(status, GB_USAGE, out, "give another folder", "there is something already");
-    }
-    bool ok = b.done && gb_make_dirs(out, status) && put_results(&b, status);
-    const char *table = gb_json_text(b.header, "table"), *scale = gb_json_text(b.header, "scale");
-    ok = ok && put_tables(&b, table, scale, status);
+    bool ok = put_results(b, status);
+    const char *table = gb_json_text(b->header, "table"), *scale = gb_json_text(b->header, "scale");
+    ok = ok && put_tables(b, table, scale, status);
     json_t *about =
         ok ? json_pack("{s:i, s:s, s:s, s:s, s:O}", "bundle", 1, "table", table, "scale", scale,
-                       "program", "gabbro " GABBRO_VERSION, "files", b.files)
+                       "program", "gabbro " GABBRO_VERSION, "files", b->files)
            : NULL;
-    ok = ok && gb_json_save_in(about, GB_JSON_FILE | GB_JSON_NEWLINE, out, "bundle.json", status);
+    ok =
+        ok && gb_json_save_in(about, GB_JSON_FILE | GB_JSON_NEWLINE, b->out, "bundle.json", status);
     json_decref(about);
+    return ok;
+}
+
+bool gb_bundle_write(const gb_bundle_params *params, const char *out, gb_status *status)
+{
+    if (gb_dir_exists(out) || gb_file_exists(out))
+        return gb_fail(status, GB_USAGE, out, "give another folder", "there is something already");
+    char *draft = gb_draft_create(out, "bundle.json", status);
+    bundle b = {.params = params, .out = draft, .files = json_object()};
+    bool ok = draft && (b.done = gb_map_create(status)) && write_all(&b, status);
+    if (ok)
+        ok = gb_replace_folder(draft, out, status);
+    else if (draft)
+        gb_remove_tree(draft, NULL);
     json_decref(b.header);
     json_decref(b.files);
     gb_map_destroy(b.done);
     gb_text_free(&b.lines);
+    free(draft);
     return ok;
 }

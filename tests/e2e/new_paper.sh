@@ -224,6 +224,10 @@ expect "a verdict that does not follow is found" \
     [ "$? $(grep -c 'verdicts do not follow' said) $(grep -c 'table.json: is not as' said)" = '1 1 1' ]
 "$gabbro" bundle judged --to b --tables cocondenser/tables >said 2>&1
 expect "a bundle is not written over" [ "$? $(grep -c 'something already' said)" = '2 1' ]
+mv judged/table.json aside
+"$gabbro" bundle judged --to half/b --tables cocondenser/tables >said 2>&1
+expect "a bundle whose table is missing leaves nothing" [ "$? $(grep -c 'table.json' said) $(ls -A half)" = '3 1 ' ]
+mv aside judged/table.json
 "$gabbro" bundle empty --to d >said 2>&1
 expect "a folder without results is refused" [ "$? $(grep -c 'results.jsonl' said)" = '3 1' ]
 
