@@ -104,6 +104,8 @@ typedef bool gb_store_each_fn(void *ctx, const char *name, const char *path, con
 bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status *status);
 /* Finds the one finished artifact whose name or key starts with `text`. Caller frees its path. */
 char *gb_store_find(gb_store *store, const char *text, gb_status *status);
+/* The same, but that there is none is no failure: then *path is NULL. */
+bool gb_store_look(gb_store *store, const char *text, char **path, gb_status *status);
 
 /* Prints what an artifact, whose name or key starts with `text`, was made from: its settings and
  * device, and below them its inputs, each in the same way, but once: then its name is enough. */

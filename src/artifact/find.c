@@ -72,26 +72,29 @@ static char *find_in_hub(const gb_config *config, const char *name, gb_status *s
     return found;
 }
 
-/* An artifact of the user's store; NULL without a failure: there is none. */
-static char *find_in_store(const gb_config *config, const char *name)
+/* An artifact of the user's store; *found is NULL if there is none, or no store. */
+static bool find_in_store(const gb_config *config, const char *name, char **found,
+                          gb_status *status)
 {
     gb_status none = {0};
-    char *root = gb_store_root_find(config, NULL, &none), *found = NULL;
+    char *root = gb_store_root_find(config, NULL, &none);
+    bool ok = true;
+    *found = NULL;
     if (root && gb_dir_exists(root) && !strchr(name, '/')) {
-        gb_store *store = gb_store_open(root, &none);
-        found = store ? gb_store_find(store, name, &none) : NULL;
+        gb_store *store = gb_store_open(root, status);
+        ok = store && gb_store_look(store, name, found, status);
         gb_store_close(store);
     }
     free(root);
-    return found;
+    return ok;
 }
 
 char *gb_find_collection(const gb_config *config, const char *name, gb_status *status)
 {
     if (gb_dir_exists(name) || gb_file_exists(name))
         return gb_strdup(name, status);
-    char *found = find_in_store(config, name);
-    if (!found)
+    char *found;
+    if (find_in_store(config, name, &found, status) && !found)
         gb_fail(status, GB_DATA, name, "give a folder or file to import, or an artifact",
                 "no such collection");
     return found;
@@ -101,8 +104,8 @@ char *gb_find_folder(const gb_config *config, const char *name, gb_status *statu
 {
     if (gb_dir_exists(name))
         return gb_strdup(name, status);
-    char *found = find_in_store(config, name);
-    if (!found)
+    char *found;
+    if (find_in_store(config, name, &found, status) && !found)
         gb_fail(status, GB_DATA, name, "gabbro store list names artifacts",
                 "no folder and no artifact of that name");
     return found;
@@ -127,8 +130,8 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
 {
     if (gb_dir_exists(name))
         return gb_strdup(name, status);
-    char *found = find_in_store(config, name);
-    if (found)
+    char *found;
+    if (!find_in_store(config, name, &found, status) || found)
         return found;
     if (gb_file_exists(name))
         return refuse_file(name, status);

@@ -93,11 +93,12 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
     return ok;
 }
 
-char *gb_store_find(gb_store *store, const char *text, gb_status *status)
+bool gb_store_look(gb_store *store, const char *text, char **path, gb_status *status)
 {
     gb_entries entries;
+    *path = NULL;
     if (!scan(store->root, &entries, status))
-        return NULL;
+        return false;
     const char *found = NULL;
     int matches = 0;
     size_t length = strlen(text);
@@ -109,15 +110,21 @@ char *gb_store_find(gb_store *store, const char *text, gb_status *status)
         found = name;
         matches++;
     }
-    char *path = NULL;
+    bool ok =
+        matches < 2 || gb_fail(status, GB_USAGE, text, "gabbro store list names the artifacts",
+                               "%d finished artifacts start like this", matches);
     if (matches == 1)
-        path = gb_path_join(status, store->root, found);
-    else
-        gb_fail(status, GB_USAGE, text, "gabbro store list names the artifacts",
-                matches ? "%d finished artifacts start like this"
-                        : "no finished artifact starts like this",
-                matches);
+        ok = (*path = gb_path_join(status, store->root, found)) != NULL;
     gb_entries_free(&entries);
+    return ok;
+}
+
+char *gb_store_find(gb_store *store, const char *text, gb_status *status)
+{
+    char *path;
+    if (gb_store_look(store, text, &path, status) && !path)
+        gb_fail(status, GB_USAGE, text, "gabbro store list names the artifacts",
+                "no finished artifact starts like this");
     return path;
 }
 

@@ -101,6 +101,7 @@ expect "a model is found in Hugging Face's cache by its name" \
     [ "$(echo 'moss on rain' | HF_HUB_CACHE=$PWD/hub "$gabbro" embed somebody/stones --quiet)" = "$(cat line.jsonl)" ]
 named=$(HF_HUB_CACHE=$PWD/hub made encode --model somebody/stones --collection "$collection" --tokens "$tokens")
 expect "and by every command" cmp "$named/vectors.npy" "$whole/vectors.npy"
+refused_as 2 "a beginning of several names" "encode: .* finished artifacts start like this" embed encode beir/corpus.jsonl
 refused_as 3 "a model that is nowhere" "no such model in" encode --model somebody/else --collection "$collection" --tokens "$tokens"
 printf '{"text": "a"}\n{"text": 1}\n' >strange.jsonl
 refused "JSON without a text" "strange.jsonl:2: it has no \"text\"" embed "$model" strange.jsonl

@@ -493,6 +493,10 @@ Test(store, find_by_name_or_key)
     cr_expect_null(gb_store_find(store, "pretrain-", &status), "two steps start like this");
     cr_expect_eq(status.code, GB_USAGE);
     cr_expect_null(gb_store_find(store, "zzz", &status));
+    status = (gb_status){0};
+    cr_expect(gb_store_look(store, "zzz", &found, &status) && !found && status.code == GB_OK);
+    cr_expect(!gb_store_look(store, "pretrain-", &found, &status) && !found);
+    cr_expect_not_null(strstr(status.what, "2 finished artifacts"), "%s", status.what);
     free(path);
 }
 
