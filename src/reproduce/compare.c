@@ -67,7 +67,7 @@ static bool run_command(const repro_command *command, gb_text *printed, gb_statu
 {
     int code = 0;
     return repro_process_run(command, printed, &code, status) &&
-           (!code || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+           repro_process_ok(command->words[0], code, status);
 }
 
 static bool name_sides(const repro_session *session, repro_side sides[2], gb_status *status)

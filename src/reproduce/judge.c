@@ -28,12 +28,9 @@ static char *made(const judged *j, const char *const *words, gb_status *status)
     gb_text printed = {0};
     int code = 0;
     char *folder = NULL;
-    if (repro_process_run(&command, &printed, &code, status)) {
-        if (code)
-            gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""); /* it has said why */
-        else
-            folder = gb_strdup(printed.data ? printed.data : "", status);
-    }
+    if (repro_process_run(&command, &printed, &code, status) &&
+        repro_process_ok(words[0], code, status))
+        folder = gb_strdup(printed.data ? printed.data : "", status);
     gb_text_free(&printed);
     return folder;
 }
@@ -260,10 +257,8 @@ static bool report(const judged *j, gb_status *status)
         results,  "--out",   session->out};
     if (session->params->judged)
         words[9] = "--judged";
-    int code = 0;
     bool ok = results && write_results(j, results, status) &&
-              repro_session_command(session, words, &code, status) &&
-              (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+              repro_session_command(session, words, status);
     free(results);
     return ok;
 }

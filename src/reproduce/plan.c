@@ -20,7 +20,7 @@ bool repro_plan_command(const repro_plan *plan, const char *const *words, gb_tex
     int code = 0;
     bool ok = repro_process_run(&command, printed ? printed : &dropped, &code, status);
     gb_text_free(&dropped);
-    return ok && (!code || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+    return ok && repro_process_ok(words[0], code, status);
 }
 
 /* ---- costs of commands ---- */

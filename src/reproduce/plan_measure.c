@@ -75,8 +75,7 @@ static bool train(const repro_plan *plan, const repro_argv *argv, taken *took, g
     repro_process_wait_all(list, jobs);
     if (ok && gb_interrupted())
         ok = gb_fail(status, GB_INTERRUPTED, NULL, NULL, "%s", "");
-    if (ok && processes[0].code)
-        ok = gb_fail(status, (gb_code)processes[0].code, NULL, NULL, "%s", "");
+    ok = ok && repro_process_ok(argv->items[0], processes[0].code, status);
     char *folder =
         ok ? gb_strdup(processes[0].printed.data ? processes[0].printed.data : "", status) : NULL;
     if (folder) {

@@ -109,6 +109,23 @@ void repro_process_print_said(const gb_text *said)
     }
 }
 
+bool repro_process_ok(const char *name, int code, gb_status *status)
+{
+    enum { SIGNALLED = 128, KILLED = GB_OS_KILLED - SIGNALLED };
+    static const char hint[] = "the same command goes on where it stopped";
+    if (code == GB_OS_KILLED)
+        return gb_fail(
+            status, GB_MEMORY, name, hint,
+            "its process was killed (signal %d), as the system does when memory is short", KILLED);
+    if (code < 0) /* a crash under Windows */
+        return gb_fail(status, GB_INTERNAL, name, hint, "its process ended with 0x%08x",
+                       (unsigned)code);
+    if (code > SIGNALLED)
+        return gb_fail(status, GB_INTERNAL, name, hint, "its process was ended by signal %d",
+                       code - SIGNALLED);
+    return !code || gb_fail(status, (gb_code)code, NULL, NULL, "%s", "");
+}
+
 /* ---- watching ---- */
 
 /* Takes what is in a pipe, and closes it at its end. all: up to where nothing is in it. */

@@ -36,6 +36,11 @@ void repro_process_free(repro_process *process);
 /* Prints what it said, without its device and its progress, which would mix with that of others. */
 void repro_process_print_said(const gb_text *said);
 
+/* True for the exit code 0. Otherwise it fails with the code, and with no text, for the process has
+ * said why; but where it was ended before it could, the text says that of `name`, and the code is
+ * one of gabbro's. */
+bool repro_process_ok(const char *name, int code, gb_status *status);
+
 /* Starts one and waits for its end. printed (may be NULL) gets what it printed, without the last
  * end of line. GB_INTERRUPTED when a signal asks to stop, after it was handed on. */
 bool repro_process_run(const repro_command *command, gb_text *printed, int *code,

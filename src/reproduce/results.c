@@ -216,14 +216,6 @@ static bool note_rows(const repro_session *session, const repro_table *table, gb
 
 /* ---- what is made of them ---- */
 
-/* A command whose failure is that of the table; it has said why. */
-static bool command(const repro_session *session, const char *const *words, gb_status *status)
-{
-    int code;
-    return repro_session_command(session, words, &code, status) &&
-           (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
-}
-
 /* The files of a page, but for its record. */
 static bool copy_page(const char *from, const char *to, gb_status *status)
 {
@@ -254,7 +246,7 @@ static bool report(const repro_session *session, const repro_table *table, const
         words[count++] = "--record";
     if (params->judged)
         words[count++] = "--judged";
-    return command(session, words, status);
+    return repro_session_command(session, words, status);
 }
 
 /* What gabbro doctor found wrong, and its last line, in one. */
@@ -346,7 +338,7 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
         free(results);
         return ok && repro_train_finish(session, table, out, status);
     }
-    ok = ok && (!table->title || command(session, curves, status)) &&
+    ok = ok && (!table->title || repro_session_command(session, curves, status)) &&
          ((table->title && !has_results(session, table, true)) ||
           report(session, table, results, out, status));
     free(results);
@@ -379,7 +371,7 @@ bool repro_results_site(const repro_session *session, const char *const *folders
         if (shown)
             words[n++] = folders[i];
     }
-    ok = ok && command(session, words, status);
+    ok = ok && repro_session_command(session, words, status);
     free(words);
     return ok;
 }
@@ -412,7 +404,7 @@ static bool explain_artifact(const repro_session *session, const char *folder, g
         *slash = '\0';
     const char *words[] = {
         "store", "--store", slash ? store : ".", "why", slash ? slash + 1 : folder, NULL};
-    bool ok = store && command(session, words, status);
+    bool ok = store && repro_session_command(session, words, status);
     free(store);
     return ok;
 }

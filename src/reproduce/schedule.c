@@ -148,10 +148,14 @@ static bool finish(repro_schedule *schedule, repro_job *job, repro_node **failed
         node->state = REPRO_WAITING;
         ok = gb_fail(status, GB_INTERRUPTED, NULL, NULL, "%s", "");
     } else {
+        gb_status why = {0};
         node->state = REPRO_FAILED;
         *failed = node;
-        *code = how;
         repro_process_print_said(&job->process.said);
+        repro_process_ok(node->label, how, &why);
+        *code = (int)why.code;
+        if (*why.what)
+            gb_status_print(&why);
     }
     free_job(job);
     return ok;

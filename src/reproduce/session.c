@@ -487,12 +487,14 @@ void repro_session_close(repro_session *session)
 
 /* ---- processes ---- */
 
-bool repro_session_command(const repro_session *session, const char *const *words, int *code,
+bool repro_session_command(const repro_session *session, const char *const *words,
                            gb_status *status)
 {
+    int code = 0;
     repro_command command = {
         .program = session->program, .words = words, .environment = session->environment};
-    return repro_process_run(&command, NULL, code, status);
+    return repro_process_run(&command, NULL, &code, status) &&
+           repro_process_ok(words[0], code, status);
 }
 
 /* ---- recipes ---- */

@@ -44,8 +44,8 @@ void repro_session_close(repro_session *session);
 bool repro_session_choose_jobs(repro_session *session, gb_status *status);
 /* Whether the device in use is a CPU. */
 bool repro_session_on_cpu(const repro_session *session);
-/* Runs a command of the program to its end, where it prints; its exit code is *code. */
-bool repro_session_command(const repro_session *session, const char *const *words, int *code,
+/* Runs a command of the program, which prints itself; fails as repro_process_ok does. */
+bool repro_session_command(const repro_session *session, const char *const *words,
                            gb_status *status);
 /* Selects the rows that were asked for; see repro_table_select. */
 bool repro_session_select(const repro_session *session, const repro_graph *graph,

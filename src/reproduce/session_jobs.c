@@ -39,8 +39,7 @@ static bool look_at_device(const repro_session *session, bool *cpu, gb_status *s
         *cpu = repro_session_on_cpu(session);
         return true;
     }
-    return ask_type(session, false, cpu, &code, status) &&
-           (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", "")); /* it said why */
+    return ask_type(session, false, cpu, &code, status) && repro_process_ok("doctor", code, status);
 }
 
 bool repro_session_choose_jobs(repro_session *session, gb_status *status)

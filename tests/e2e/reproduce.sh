@@ -100,6 +100,12 @@ run table1 --out "$work/out" --jobs 0
 expect "no jobs is a usage error" [ "$status" = 2 ]
 FAIL_AT=finetune FAIL_WITH=3 run table1 --out "$work/out" --jobs 3
 expect "a failure of a helper's step is the table's" [ "$status" = 3 ]
+FAIL_AT=pretrain KILL_BY=KILL run table1 --out "$work/out" --jobs 3
+expect "a step that was killed is said: $(tail -n 1 "$work/stderr")" \
+    [ "$status $(count '^gabbro: random encoder, .*: its process was killed (signal 9)' "$work/stderr")" = '5 1' ]
+FAIL_AT=report KILL_BY=SEGV run table1 --out "$work/out" --quiet
+expect "a report that crashed is said: $(cat "$work/stderr")" \
+    [ "$status $(count '^gabbro: report: its process was ended by signal 11' "$work/stderr")" = '70 1' ]
 
 mkdir "$work/my docs"
 run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7

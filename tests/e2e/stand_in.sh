@@ -1,7 +1,7 @@
 #!/bin/sh
 # A stand-in for gabbro in tests of scripts. It logs its arguments in $WORK/log and prints a folder named by
-# them, or what it takes; it fails at the step $FAIL_AT, and sleeps at $SLEEP_AT. Where $COMPILES names a file, the first training after
-# it was removed takes 40 seconds more.
+# them, or what it takes; it fails at the step $FAIL_AT, by the signal $KILL_BY where that is given, and sleeps at
+# $SLEEP_AT. Where $COMPILES names a file, the first training after it was removed takes 40 seconds more.
 [ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
 case "$1 $*" in
 *--cost*)
@@ -23,7 +23,10 @@ doctor)
     printf 'Devices\nWRONG        a: b\nREFUSED      c\nSomething is wrong: see above.\n'
     exit "${DOCTOR_STATUS:-0}"
     ;;
-"${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
+"${FAIL_AT:-none}")
+    [ -z "${KILL_BY:-}" ] || kill "-$KILL_BY" $$
+    exit "${FAIL_WITH:-75}"
+    ;;
 report) echo "report $*" ;;
 compare-devices)
     case $* in
