@@ -192,10 +192,11 @@ void repro_process_wait_all(repro_process *const *processes, size_t count)
             left = (processes[i]->process.id && !look(processes[i])) || left;
         if (left)
             gb_os_wait(NULL, 0, STATUS_MS);
-        for (size_t i = 0; left && !killed && gb_now_s() - begun > PATIENCE_S && i < count; i++)
+        bool kill = left && !killed && gb_now_s() - begun > PATIENCE_S;
+        for (size_t i = 0; kill && i < count; i++)
             if (processes[i]->process.id && !processes[i]->ended)
                 gb_os_kill(&processes[i]->process);
-        killed = gb_now_s() - begun > PATIENCE_S;
+        killed = killed || kill;
     }
 }
 
