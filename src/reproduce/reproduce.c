@@ -96,6 +96,34 @@ static void close_numbers(gb_reproduce_params *params)
             *numbers[i] = 0;
 }
 
+/* What judge and new leave out of account: how a table is made, and that nothing is. */
+static bool refuse_making(const gb_reproduce_params *params, gb_status *status)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } making[] = {{"--dry-run", params->dry_run},
+                  {"--rows", params->rows != NULL},
+                  {"--set", params->changes.count != 0},
+                  {"--settings", params->settings_files.count != 0},
+                  {"--seeds", params->seeds != 0},
+                  {"--queries", params->queries != NULL},
+                  {"--init", params->init != NULL},
+                  {"--generator", params->generator != NULL},
+                  {"--jobs", params->jobs != 0},
+                  {"--ranks", params->ranks != 0},
+                  {"--devices", params->devices != NULL},
+                  {"--gradient-shards", params->gradient_shards != 0},
+                  {"--simulate-ranks", params->simulate_ranks != 0},
+                  {"--compare-devices", params->compare_devices != NULL},
+                  {"--profile", params->profile}};
+    for (size_t i = 0; i < sizeof making / sizeof *making; i++)
+        if (making[i].given)
+            return gb_fail(status, GB_USAGE, making[i].option, "leave it out",
+                           "it is of tables that are made");
+    return true;
+}
+
 /* What one action alone reads or writes. */
 static bool check_action(const gb_reproduce_params *params, gb_status *status)
 {
@@ -106,6 +134,9 @@ static bool check_action(const gb_reproduce_params *params, gb_status *status)
     if (params->seen && action != GB_REPRODUCE_LOG)
         return gb_fail(status, GB_USAGE, "--seen", "reproduce log --seen DIR",
                        "log alone lists what was sent");
+    if ((action == GB_REPRODUCE_JUDGE || action == GB_REPRODUCE_NEW) &&
+        !refuse_making(params, status))
+        return false;
     return action == GB_REPRODUCE_TABLE || action == GB_REPRODUCE_TRAIN ||
            (!params->record && !params->report && !params->submit) ||
            gb_fail(status, GB_USAGE, NULL, "leave them out",
@@ -123,7 +154,7 @@ bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
     gb_reproduce_params own = *params;
     bool over = false;
     close_numbers(&own);
-    if (!check_action(params, status))
+    if (!check_action(&own, status))
         return false;
     if (params->action == GB_REPRODUCE_NEW)
         return repro_new_paper(params->table, params->out, status);

@@ -645,6 +645,13 @@ fault 2 "what was sent of a table that is made" '\--seen: log alone lists' "$rep
 for option in --record --report=. --submit=x; do
     fault 2 "a plan, $option" 'are of tables that are made' "$reproduce" plan table1 $option
 done
+mkdir -p judged/qrels judged/bm25 && echo 'q1 0 d1 1' >judged/qrels/dev.tsv && echo 'q1 Q0 d1 1 2 t' >judged/bm25/dev.trec
+for option in --dry-run --rows=bm25 --compare-devices=0,1; do
+    for action in 'judge table1 --runs judged' 'new other'; do
+        fault 2 "$action, $option" "${option%%=*}: it is of tables that are made" "$reproduce" $action $option --out other
+    done
+done
+expect "and none of them writes" [ ! -e other ]
 fault 2 "lengths of no vectors" 'matryoshka is of vectors' gabbro train --set collection="$work/beir" --set model="$encoder" \
     --set scoring=cross --set matryoshka=8,4 --dry-run
 fault 2 "a regulariser of queries as they are" '\--flops-queries: queries that are made without the model' \
