@@ -127,6 +127,7 @@ static bool make_table(const repro_session *session, const repro_side *side, con
     add(&list, p->seeds ? "--seeds" : "--seed", seed);
     add(&list, "--scale", p->scale);
     add(&list, "--data", session->data_dir);
+    add(&list, "--paper", p->paper);
     add(&list, "--out", out);
     add(&list, "--jobs", p->jobs ? jobs : NULL);
     add(&list, "--collection", recipe->collection);

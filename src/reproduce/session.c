@@ -80,9 +80,11 @@ static bool check_compared(const gb_reproduce_params *params, const repro_entry 
 {
     if (!params->compare_devices)
         return true;
-    if (params->action != GB_REPRODUCE_TABLE || params->record || params->report || !entry)
-        return refuse(status, NULL,
-                      "--compare-devices goes with one table, without --record and --report");
+    if (params->action != GB_REPRODUCE_TABLE || params->record || params->report ||
+        params->submit || !entry)
+        return refuse(
+            status, NULL,
+            "--compare-devices goes with one table, without --record, --report and --submit");
     if (params->ranks || params->devices || params->gradient_shards || params->simulate_ranks)
         return refuse(status, NULL,
                       "--compare-devices compares devices, not ranks or gradient shards");

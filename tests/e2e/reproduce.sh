@@ -252,6 +252,16 @@ for place in here there; do
 done
 recipe_of() { sed -n 's/.*"recipe": "\([^"]*\)".*/\1/p' "$1/results.jsonl"; }
 expect "its place is no part of the recipe" [ "$(recipe_of "$work/paper.here")" = "$(recipe_of "$work/paper.there")" ]
+run new own --out "$work/own"
+cat >"$work/own/reproduce/own/table1.lua" <<'END'
+use "main"
+bm25_negatives()
+for seed in seeds() do
+  local mlm = artifact("mlm", "pretrain", "mlm", "--collection", here.set.collection, "--tokens", here.tokens,
+    "--vocabulary", here.vocabulary, "--steps", 9)
+  row("mlm", finetune(mlm, artifact("mined", "mine", "--model", mlm, "--collection", "stored", "--tokens", here.tokens)))
+end
+END
 run plan
 expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 
@@ -360,6 +370,11 @@ expect "and the first training" grep -q '^compared .* 0 1,X=2,Y=3 --steps 10 -- 
 run table1 --out "$work/both" --quiet --compare-devices 0,1 --seeds 1 --generator "$work" --data "$work/here"
 expect "both with the same generator, and the first training" \
     [ "$status $(count "^generate --model $work " "$work/log")" = '0 3' ]
+run own/table1 --paper "$work/own" --out "$work/both" --quiet --compare-devices 0,1
+expect "both of another paper: $(cat "$work/stderr")" \
+    [ "$status $(count '^report --table own/table1 .*/both/[AB]$' "$work/log")" = '0 2' ]
+run table1 --out "$work/both" --compare-devices 0,1 --submit "$work/both.json"
+expect "nothing of it is sent" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0,1 --ranks 2
 expect "ranks are not compared" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0
