@@ -212,16 +212,37 @@ static const char *keep(repro_plan *plan, const gb_text *text, gb_status *status
 }
 
 /* In the place of mined negatives, which later commands read: BM25's. */
-static bool stand_for_mined(repro_plan *plan, repro_node *node, gb_status *status)
+static bool stand_for_mined(repro_plan *plan, repro_node *node, const repro_argv *argv,
+                            gb_status *status)
 {
     const repro_node *collection = collection_of(node, "--collection");
-    const char **run = &plan->runs[collection->index];
-    const char *words[] = {"bm25-run", "--collection", collection->folder, "--quiet", NULL};
+    const char *own = NULL, **run = collection ? &plan->runs[collection->index] : &own;
+    const char *words[] = {"bm25-run", "--collection", repro_argv_option(argv, "--collection"),
+                           "--quiet", NULL};
     gb_text printed = {0};
     bool ok = *run || (repro_plan_command(plan, words, &printed, status) &&
                        (*run = keep(plan, &printed, status)) != NULL);
     gb_text_free(&printed);
     node->folder = *run;
+    return ok;
+}
+
+/* In the place of a trained encoder, which later commands read: the one that the training starts
+ * from, of the same size, be it fresh. */
+static bool stand_for_trained(repro_plan *plan, repro_node *node, repro_argv *argv,
+                              gb_status *status)
+{
+    const char *init = repro_argv_option(argv, "--init");
+    gb_text printed = {0};
+    bool ok = true;
+    if (init)
+        gb_text_append(&printed, init, strlen(init));
+    else
+        ok = repro_argv_add(argv, status, "--steps") && repro_argv_add(argv, status, "0") &&
+             repro_argv_add(argv, status, "--quiet") &&
+             repro_plan_command(plan, argv->items, &printed, status);
+    ok = ok && (node->folder = keep(plan, &printed, status)) != NULL;
+    gb_text_free(&printed);
     return ok;
 }
 
@@ -255,7 +276,7 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
     node->folder = plan->root; /* nobody reads it */
     if (mine) {
         repro_plan_run(plan, node, hits, table);
-        return stand_for_mined(plan, node, status);
+        return stand_for_mined(plan, node, argv, status);
     }
     table->disk += queries * 5000;
     if (whole && !strcmp(argv->items[0], "evaluate") && !plan->evaluation.count)
@@ -430,11 +451,8 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
     else if (!strcmp(command, "rerank"))
         ok = count_reranking(plan, node, &argv, table, status);
     else if (pretrain || repro_is_finetuning(command)) {
-        ok = count_training(plan, node, &argv, table, &plan->needs[node->index], status);
-        /* Later commands find the encoder that the training starts from: it has the same size. */
-        node->folder =
-            ok ? repro_graph_keep(plan->graph, repro_argv_option(&argv, "--init"), status) : NULL;
-        ok = node->folder != NULL;
+        ok = count_training(plan, node, &argv, table, &plan->needs[node->index], status) &&
+             stand_for_trained(plan, node, &argv, status);
     } else if (!strcmp(command, "mlm-loss") || !strcmp(command, "mine") ||
                !strcmp(command, "evaluate"))
         ok = count_encoding(plan, node, &argv, table, status);

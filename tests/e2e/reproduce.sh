@@ -262,6 +262,11 @@ for seed in seeds() do
   row("mlm", finetune(mlm, artifact("mined", "mine", "--model", mlm, "--collection", "stored", "--tokens", here.tokens)))
 end
 END
+run plan own/table1 --paper "$work/own"
+expect "of a fresh encoder its first state stands for it" \
+    [ "$status $(count '^pretrain mlm .*--steps 9 --steps 0' "$work/log")" = '0 1' ]
+expect "and negatives of a collection by its path are stood for" \
+    [ "$(count '^bm25-run --collection stored ' "$work/log")" = 1 ]
 run plan
 expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 
