@@ -2,6 +2,8 @@
  * is. */
 #include "new.h"
 
+#include <gabbro/data.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,9 +104,15 @@ bool repro_new_paper(const char *paper, const char *folder, gb_status *status)
                        "the name of a paper has small letters and digits only");
     if (gb_file_exists(out) || gb_dir_exists(out))
         return gb_fail(status, GB_USAGE, out, "see --out", "there is something already");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (!write_file(&files[i], paper, out, status))
-            return false;
-    printf("%s/README.md\n", out);
-    return true;
+    char *draft = gb_draft_create(out, "README.md", status);
+    bool ok = draft != NULL;
+    for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++)
+        ok = write_file(&files[i], paper, draft, status);
+    if (draft && !ok)
+        gb_remove_tree(draft, NULL);
+    ok = ok && gb_replace_folder(draft, out, status);
+    if (ok)
+        printf("%s/README.md\n", out);
+    free(draft);
+    return ok;
 }

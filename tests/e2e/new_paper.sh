@@ -17,6 +17,10 @@ reproduce cocondenser/table1 --paper cocondenser --settings own --dry-run >plan
 expect "a setting can be this paper's" grep -q '^gabbro pretrain mlm .*--steps 7 ' plan
 reproduce new cocondenser >said 2>&1
 expect "it is not written over" [ "$? $(grep -c 'something already' said)" = '2 1' ]
+for at in 25 30 35 40; do
+    GABBRO_FAIL_AT=$at reproduce new half >said 2>&1
+    expect "a skeleton that fails leaves nothing (call $at)" [ -z "$(find . -name '*half*')" ]
+done
 reproduce new Co/Condenser >said 2>&1
 expect "a name with other letters is refused" [ "$? $(grep -c 'small letters' said)" = '2 1' ]
 
