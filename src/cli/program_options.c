@@ -24,20 +24,25 @@ const gb_option gb_program_options[] = {
      "standard error (default $GABBRO_PROGRESS, else text)"},
     {0}};
 
-/* Takes an option out of argv, its value into *value, which stays as it is where the option is not
- * given. */
+/* Takes an option out of argv, NAME VALUE or NAME=VALUE before a "--", its value into *value, which
+ * stays as it is where the option is not given. */
 static bool take_option(const char *name, const char *hint, const char **value, int *argc,
                         char **argv, gb_status *status)
 {
+    size_t length = strlen(name);
     int kept = 0;
+    bool open = true;
     for (int i = 0; i < *argc; i++) {
-        if (strcmp(argv[i], name)) {
+        open = open && strcmp(argv[i], "--") != 0;
+        const char *rest = open && !strncmp(argv[i], name, length) ? argv[i] + length : NULL;
+        if (rest && *rest == '=')
+            *value = rest + 1;
+        else if (!rest || *rest)
             argv[kept++] = argv[i];
-            continue;
-        }
-        if (i + 1 == *argc)
+        else if (i + 1 == *argc)
             return gb_fail(status, GB_USAGE, NULL, hint, "%s needs a value", name);
-        *value = argv[++i];
+        else
+            *value = argv[++i];
     }
     argv[kept] = NULL;
     *argc = kept;

@@ -354,6 +354,8 @@ done
 echo PKno >damaged.zip
 fault 3 "a damaged archive" 'not such an archive' gabbro collection --from damaged.zip
 fault 2 "no such precision" 'no precision "half" .fp32, fp16 or bf16' gabbro doctor --precision half
+fault 2 "the same behind an equals sign" 'no precision "half"' gabbro doctor --precision=half
+fault 2 "a word behind two dashes" '"--progress" belongs to no option' "$GABBRO" doctor --quick -- --progress
 fault 2 "no such form of progress" 'no form "xml"' gabbro store list --progress xml
 fault 2 "a training on no collection" 'the setting collection must be given' gabbro train
 fault 2 "no such development split" 'no split "nowhere"' gabbro finetune --init "$encoder" $data --negatives "$bm25" \
