@@ -419,7 +419,8 @@ bool repro_explain(const repro_session *session, gb_status *status)
                                   "no results in %.200s (run: reproduce %s)", session->out, table));
     json_t *result;
     size_t found = 0;
-    while (ok && gb_jsonl_next(lines, &result, status) == 1) {
+    int got = 0;
+    while (ok && (got = gb_jsonl_next(lines, &result, status)) == 1) {
         const char *name = gb_json_text(result, "row");
         if ((row ? !strcmp(name, row) : *name) && !json_object_get(result, "series")) {
             found++;
@@ -431,6 +432,7 @@ bool repro_explain(const repro_session *session, gb_status *status)
         json_decref(result);
     }
     gb_lines_close(lines);
+    ok = ok && got == 0;
     if (ok && !found)
         ok = gb_fail(status, GB_USAGE, NULL, NULL, "no row %.60s in %.200s", row ? row : "at all",
                      path);

@@ -291,6 +291,10 @@ expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$w
 run explain table1 --out "$work/out"
 expect "of all rows" [ "$(count '^==== ' "$work/stdout") $(count '^store .* why evaluate-' "$work/log")" = '25 25' ]
 
+mkdir "$work/damaged" && sed '3s/.$//' "$results" >"$work/damaged/results.jsonl"
+run explain table1 --out "$work/damaged"
+expect "a damaged line is told: $(cat "$work/stderr")" [ "$status $(count 'results.jsonl:3: ' "$work/stderr")" = '3 1' ]
+
 # ---- options for list and explain --------------------------------------------------------------------
 
 # same WHAT WORDS OPTIONS: both ask for the same.
