@@ -12,6 +12,15 @@ static bool has_file(const char *folder, const char *name)
     return there;
 }
 
+/* What one folder has and another lacks is missed when that is read. */
+static bool any_has_file(const char *const *folders, size_t count, const char *name)
+{
+    bool there = false;
+    for (size_t i = 0; i < count; i++)
+        there = there || has_file(folders[i], name);
+    return there;
+}
+
 bool gb_is_token_set(const char *folder)
 {
     return has_file(folder, "starts.npy");
@@ -108,9 +117,9 @@ static bool add_tags(gb_token_set *set, const token_folder *f, gb_status *status
     return ok;
 }
 
-static bool read_lists(gb_token_set *set, token_folder *folders, gb_status *status)
+static bool read_lists(gb_token_set *set, token_folder *folders, bool tagged, gb_status *status)
 {
-    bool tagged = has_file(folders[0].path, "tags.npy"), ok = true;
+    bool ok = true;
     for (size_t i = 0; ok && i < set->files; i++) {
         folders[i].first = i ? folders[i - 1].first + folders[i - 1].rows : 0;
         folders[i].rows = gb_npy_rows(set->npy, i);
@@ -130,7 +139,7 @@ static bool read_lists(gb_token_set *set, token_folder *folders, gb_status *stat
 static bool open_all(gb_token_set *set, const char *const *paths, token_folder *folders,
                      gb_status *status)
 {
-    bool whole = has_file(paths[0], "whole.npy");
+    bool whole = any_has_file(paths, set->files, "whole.npy");
     if (!(set->npy = open_vectors(paths, set->files, "vectors.npy", status)) ||
         (whole && !(set->whole = open_vectors(paths, set->files, "whole.npy", status))))
         return false;
@@ -139,7 +148,7 @@ static bool open_all(gb_token_set *set, const char *const *paths, token_folder *
         folders[i].path = paths[i];
     if (whole)
         set->vectors.whole = gb_npy_vectors(set->whole);
-    return read_lists(set, folders, status) &&
+    return read_lists(set, folders, any_has_file(paths, set->files, "tags.npy"), status) &&
            (!whole || set->vectors.whole.rows == set->vectors.texts ||
             gb_fail(status, GB_DATA, set->folder, "whole.npy: a vector for every text",
                     "%u whole vectors of %u texts", set->vectors.whole.rows, set->vectors.texts));

@@ -104,6 +104,30 @@ Test(token_set, damage_is_named)
     scratch_leave(&s);
 }
 
+/* Tags, or whole vectors, of one folder alone, be it the first or not. */
+Test(token_set, folders_have_the_same_files)
+{
+    scratch s = scratch_enter();
+    const uint32_t tag = 1;
+    const float whole[] = {1, 2};
+    const char *const both[] = {"p", "q"};
+    gb_status status = {0};
+    gb_token_set set;
+    write_sets();
+    cr_assert(gb_token_set_open(&set, both, 2, &status), "%s: %s", status.where, status.what);
+    cr_expect_eq(set.vectors.texts, 4);
+    gb_token_set_close(&set);
+    write_npy("q/tags.npy", LIST("<u4", "1"), &tag, sizeof tag);
+    cr_expect_not(gb_token_set_open(&set, both, 2, &status));
+    cr_expect_not_null(strstr(status.where, "p/tags.npy"), "%s: %s", status.where, status.what);
+    cr_assert_eq(remove("q/tags.npy"), 0);
+    write_npy("q/whole.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", whole,
+              sizeof whole);
+    cr_expect_not(gb_token_set_open(&set, both, 2, &status));
+    cr_expect_not_null(strstr(status.where, "p/whole.npy"), "%s: %s", status.where, status.what);
+    scratch_leave(&s);
+}
+
 static int run_program(const char *arguments)
 {
     char command[2000];
