@@ -468,6 +468,7 @@ static void import_free(gb_import *import)
     gb_map_destroy(import->query_map);
     gb_map_destroy(import->questions);
     gb_map_destroy(import->own_texts);
+    gb_map_destroy(import->id_texts);
     gb_out_abandon(import->answers);
     gb_text_free(&import->room);
     json_decref(import->splits);

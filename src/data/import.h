@@ -27,6 +27,7 @@ typedef struct gb_import {
     gb_map *questions;                      /* split, tab, text -> number in the split, or NULL */
     uint32_t numbered[3];                   /* questions numbered in train, dev, test */
     gb_map *own_texts;                      /* title, tab, text -> number of a passage without id */
+    gb_map *id_texts;                       /* kind, tab, id -> fingerprint of the text, or NULL */
     char *generated;       /* generated queries that the source brought, JSONL in dir, or NULL */
     uint32_t paragraphs;   /* that passages were cut from, where the layout has them */
     const char *kind;      /* layout of the source */
@@ -171,6 +172,10 @@ bool data_import_has_word(const char *name, const char *word);
  * before. */
 bool data_import_question(gb_import *import, gb_named_split split, const char *text, char id[40],
                           bool *known, gb_status *status);
+/* GB_DATA where a query's id stood with another text before: files that number their queries anew
+ * would have those of each other. */
+bool data_import_same_query(gb_import *import, const gb_lines *lines, const char *id,
+                            const char *text, gb_status *status);
 /* Training files of a folder, or one file: their queries, their positives as judgements, and, where
  * no corpus was read, their passages. *found: there were some. */
 bool data_import_training(gb_import *import, const char *path, bool *found, gb_status *status);

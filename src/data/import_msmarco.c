@@ -72,7 +72,7 @@ static bool read_collection(gb_import *import, const char *path, gb_status *stat
     return got == 0 && data_import_corpus_done(import, path, status);
 }
 
-/* The official files overlap (queries.dev.tsv holds queries.dev.small.tsv): an id known from an
+/* The official files overlap (queries.dev.tsv holds queries.dev.small.tsv): a query known from an
  * earlier file is passed over, one that comes twice in this file is refused. */
 static bool read_queries(gb_import *import, const char *path, gb_status *status)
 {
@@ -86,10 +86,10 @@ static bool read_queries(gb_import *import, const char *path, gb_status *status)
         if (got != 2)
             gb_lines_fail(lines, status, "expected query-id, text with a tab between",
                           "line of %d column%s", got, got == 1 ? "" : "s");
-        if (got == 2 && gb_map_get(import->query_map, columns[0], strlen(columns[0])) < before)
-            continue;
         if (got != 2 || !refuse_heading(lines, columns[0], status) ||
-            !data_import_query(import, lines, columns[0], columns[1], status)) {
+            !data_import_same_query(import, lines, columns[0], columns[1], status) ||
+            (gb_map_get(import->query_map, columns[0], strlen(columns[0])) >= before &&
+             !data_import_query(import, lines, columns[0], columns[1], status))) {
             got = -1;
             break;
         }

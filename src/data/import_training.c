@@ -68,23 +68,31 @@ typedef struct reading {
     bool own;                  /* no corpus: the passages are those of the file */
     uint32_t given;            /* queries that were there before all training files */
     gb_import_judging judging; /* of the split */
-    gb_map *own_ids;           /* kind, tab, id -> fingerprint of the text, or NULL */
     uint64_t other_texts;      /* times that a known id of a passage stood with another text */
 } reading;
 
 /* Whether an id stands with the text that it had the first time, if there was one. */
-static bool same_text(reading *r, const char *kind, const char *id, const char *text, bool *same,
-                      gb_status *status)
+static bool same_text(gb_import *import, const char *kind, const char *id, const char *text,
+                      bool *same, gb_status *status)
 {
     char hex[GB_HASH_SIZE];
     uint32_t known, fingerprint;
     gb_hash_bytes(text, strlen(text), hex);
     hex[7] = '\0'; /* 28 bits: none is GB_MAP_NONE */
     fingerprint = (uint32_t)strtoul(hex, NULL, 16);
-    if (!numbered(&r->own_ids, kind, id, fingerprint, &known, status))
+    if (!numbered(&import->id_texts, kind, id, fingerprint, &known, status))
         return false;
     *same = known == fingerprint;
     return true;
+}
+
+bool data_import_same_query(gb_import *import, const gb_lines *lines, const char *id,
+                            const char *text, gb_status *status)
+{
+    bool same;
+    return same_text(import, "query", id, text, &same, status) &&
+           (same || gb_lines_fail(lines, status, "give each file's queries ids of their own",
+                                  "query \"%.80s\" was there before, with another text", id));
 }
 
 /* Id of a passage, which joins the collection where the file brings the passages. */
@@ -108,7 +116,7 @@ static const char *passage_id(reading *r, const training_passage *passage, char 
     bool known = gb_map_get(import->passage_map, id, strlen(id)) != GB_MAP_NONE;
     bool same = true;
     if (r->own && passage->id && passage->text &&
-        !same_text(r, "passage", id, passage->text, &same, status))
+        !same_text(import, "passage", id, passage->text, &same, status))
         return NULL;
     r->other_texts += !same;
     if (known || !r->own || !passage->text)
@@ -129,17 +137,10 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
     if (!id)
         id = made;
     uint32_t row = gb_map_get(r->import->query_map, id, strlen(id));
-    bool there = row != GB_MAP_NONE, same = true;
     if (e->query_id && e->query && row >= r->given &&
-        !same_text(r, "query", id, e->query, &same, status))
+        !data_import_same_query(r->import, r->lines, id, e->query, status))
         return NULL;
-    if (!same) {
-        /* Files that number their queries anew would have those of each other. */
-        gb_lines_fail(r->lines, status, "give each file's queries ids of their own",
-                      "query \"%.80s\" was there before, with another text", id);
-        return NULL;
-    }
-    if (there)
+    if (row != GB_MAP_NONE)
         return id;
     if (!e->query) {
         gb_lines_fail(r->lines, status, "give the file of queries with their texts",
@@ -251,7 +252,6 @@ bool data_import_training(gb_import *import, const char *path, bool *found, gb_s
         ok = !any || read_split(&r, folder ? path : "", &list, (gb_named_split)split, status);
     }
     gb_entries_free(&list);
-    gb_map_destroy(r.own_ids);
     if (ok && r.other_texts) {
         data_import_note(import,
                          "ids of passages that stand with another text than the first time, which "

@@ -111,6 +111,19 @@ Test(collection_damage, damaged_tsv_documents_and_queries)
     scratch_leave(&s);
 }
 
+/* MS MARCO's files overlap; those of somebody who numbers each file from 1 do not. */
+Test(collection_damage, one_id_with_two_texts)
+{
+    scratch s = scratch_enter();
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "m";
+    scratch_write("m/collection.tsv", "0\tone\n1\ttwo\n");
+    scratch_write("m/queries.dev.tsv", "2\tboth\n1\tdev\n");
+    scratch_write("m/queries.train.tsv", "2\tboth\n1\ttrain\n");
+    expect_refused(&params, "m/queries.train.tsv:2", "query \"1\" was there before");
+    scratch_leave(&s);
+}
+
 Test(collection_damage, refuses_to_replace_what_is_not_a_collection)
 {
     scratch s = scratch_enter();
