@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SPLIT_NAME = 50 };
+
 void data_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts)
 {
     json_t *json = json_object();
@@ -18,8 +20,22 @@ void data_import_split_done(gb_import *import, const char *split, const gb_qrels
     json_object_set_new(import->splits, split, json);
 }
 
+/* Splits stand in lists with blanks between, in the names of files, and before a colon in those of
+ * measures; and places for them have an end. */
+static bool check_split(const gb_import *import, const char *split, gb_status *status)
+{
+    size_t length =
+        strspn(split, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    return (length && length <= MOST_SPLIT_NAME && !split[length]) ||
+           gb_fail(status, GB_DATA, import->params->path,
+                   "rename its files: up to 50 letters, digits, points, _ and -",
+                   "\"%.80s\" cannot be the name of a split", split);
+}
+
 gb_out *data_import_split_open(const gb_import *import, const char *split, gb_status *status)
 {
+    if (!check_split(import, split, status))
+        return NULL;
     char *path = gb_format(status, "%s/qrels/%s.tsv", import->dir, split);
     gb_out *out = path ? gb_out_open(path, status) : NULL;
     free(path);

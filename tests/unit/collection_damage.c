@@ -124,6 +124,31 @@ Test(collection_damage, one_id_with_two_texts)
     scratch_leave(&s);
 }
 
+/* Splits stand in lists with blanks between, and before a colon in the names of measures. */
+Test(collection_damage, names_of_splits)
+{
+    static const char *const names[] = {"my dev", "a:b", "caf\xc3\xa9",
+                                        "a23456789012345678901234567890123456789012345678901"};
+    scratch s = scratch_enter();
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "x";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[100], what[100];
+        snprintf(path, sizeof path, "x/qrels/%s.tsv", names[i]);
+        snprintf(what, sizeof what, "\"%s\"", names[i]);
+        write_beir("x");
+        scratch_write(path, "q3\tb\t1\n");
+        expect_refused(&params, "x", what);
+        remove(path);
+    }
+    gb_collection *c;
+    scratch_write("x/qrels/Test-2_b.v1.0.tsv", "q3\tb\t1\n");
+    c = import("x", "out");
+    cr_expect(gb_collection_has_split(c, "Test-2_b.v1.0"));
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
 Test(collection_damage, refuses_to_replace_what_is_not_a_collection)
 {
     scratch s = scratch_enter();
