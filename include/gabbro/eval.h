@@ -499,7 +499,8 @@ typedef struct gb_split_params {
     const gb_answers *answers;       /* answers of the collection, or NULL */
     uint32_t depth;                  /* passages of a query that are measured */
     bool drop_identical;             /* a passage with the query's id does not count */
-    const char *folder;              /* folder that per-query/<split>.<form>.tsv are written to */
+    bool skip_empty;    /* of runs in files, an empty one counts as none; else GB_DATA */
+    const char *folder; /* folder that per-query/<split>.<form>.tsv are written to */
 } gb_split_params;
 /* Measures the run of a split for the columns of tables (src/eval/split_measures.c): MS MARCO's
  * measures as its script computes them, TREC's over all judged queries, and those by answers if
@@ -509,10 +510,12 @@ typedef struct gb_split_params {
  * passages, if it is known. */
 bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_params *params,
                       json_t *metrics, gb_status *status);
-/* As gb_split_measure, of 1,000 passages a query, from files: a run of any format and judgements of
- * any layout. Of params it takes drop_identical and folder alone. GB_DATA names a file and line. */
-bool gb_split_measure_files(const char *split, const char *run, const char *qrels,
-                            const gb_split_params *params, json_t *metrics, gb_status *status);
+/* As gb_split_measure, of 1,000 passages a query, from files: of every split that has judgements of
+ * any layout in a folder, SPLIT.tsv, and a run of any format in another one, SPLIT.trec, .txt or
+ * .tsv. Either may be packed. Of params it takes drop_identical, skip_empty and folder alone.
+ * GB_DATA names a file and line. */
+bool gb_splits_measure_files(const char *qrels, const char *runs, const gb_split_params *params,
+                             json_t *metrics, gb_status *status);
 
 /* ---- measured values in files ---- */
 

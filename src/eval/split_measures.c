@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* How lists are judged and queries averaged: as the MS MARCO script does; as trec_eval does, over
  * all judged queries; by answers, with ranks as in the run. */
@@ -160,8 +161,10 @@ bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_p
     return ok;
 }
 
-bool gb_split_measure_files(const char *split, const char *run, const char *qrels,
-                            const gb_split_params *params, json_t *metrics, gb_status *status)
+/* ---- from files ---- */
+
+static bool measure_files(const char *split, const char *run, const char *qrels,
+                          const gb_split_params *params, json_t *metrics, gb_status *status)
 {
     gb_run_names names = {0};
     gb_run read = {0};
@@ -177,5 +180,51 @@ bool gb_split_measure_files(const char *split, const char *run, const char *qrel
     free(of.qrels.rows);
     gb_run_free(&read);
     gb_run_names_free(&names);
+    return ok;
+}
+
+/* *run: the file of a split in a folder, or NULL; the caller frees it. */
+static bool find_run(const char *folder, const char *split, char **run, gb_status *status)
+{
+    static const char *const ends[] = {"trec", "txt", "tsv", "trec.gz", "txt.gz", "tsv.gz"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        *run = gb_format(status, "%s/%s.%s", folder, split, ends[i]);
+        if (!*run || gb_file_exists(*run))
+            return *run != NULL;
+        free(*run);
+    }
+    *run = NULL;
+    return true;
+}
+
+/* "test.v2.tsv.gz" becomes "test.v2". */
+static void cut_endings(char *name)
+{
+    char *end = strrchr(name, '.');
+    if (end && (!strcmp(end, ".gz") || !strcmp(end, ".zst"))) {
+        *end = '\0';
+        end = strrchr(name, '.');
+    }
+    if (end)
+        *end = '\0';
+}
+
+bool gb_splits_measure_files(const char *qrels, const char *runs, const gb_split_params *params,
+                             json_t *metrics, gb_status *status)
+{
+    gb_entries files = {0};
+    bool ok = gb_entries_read(qrels, "*", &files, status);
+    for (size_t i = 0; ok && i < files.count; i++) {
+        char *judged = gb_path_join(status, qrels, files.names[i]), *split = files.names[i];
+        char *run = NULL;
+        struct stat info;
+        cut_endings(split);
+        ok = judged && find_run(runs, split, &run, status) &&
+             (!run || (params->skip_empty && stat(run, &info) == 0 && !info.st_size) ||
+              measure_files(split, run, judged, params, metrics, status));
+        free(judged);
+        free(run);
+    }
+    gb_entries_free(&files);
     return ok;
 }

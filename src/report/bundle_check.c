@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A bundle being checked. */
 typedef struct checked {
@@ -68,19 +67,6 @@ static uint32_t depth_of(const char *measure)
     return at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
 }
 
-/* Computes all measures of a split anew from its run, if there is one that is not empty. */
-static bool measure_again(checked *c, const char *evaluation, const char *split, const char *qrels,
-                          bool drop_identical, json_t *again, gb_status *status)
-{
-    const gb_split_params how = {.drop_identical = drop_identical, .folder = c->scratch};
-    char *run = gb_format(status, "%s/runs/%s.trec", evaluation, split);
-    struct stat info;
-    bool ok = run && (stat(run, &info) != 0 || !info.st_size ||
-                      gb_split_measure_files(split, run, qrels, &how, again, status));
-    free(run);
-    return ok;
-}
-
 /* The mean of a column of a file of queries' values; NAN if there is none. */
 static double mean_of_queries(const char *evaluation, const json_t *measure)
 {
@@ -138,25 +124,23 @@ static void check_measure(checked *c, const char *evaluation, const char *key,
     }
 }
 
-static bool check_splits(checked *c, const char *evaluation, const json_t *run, json_t *again,
-                         gb_status *status)
+/* Computes the measures of splits anew from their runs, where these are not empty. */
+static bool measure_again(const checked *c, const char *evaluation, const json_t *run,
+                          json_t *again, gb_status *status)
 {
     const json_t *settings = json_object_get(run, "settings");
-    bool drop = json_is_true(json_object_get(settings, "drop-identical"));
+    const gb_split_params how = {.drop_identical =
+                                     json_is_true(json_object_get(settings, "drop-identical")),
+                                 .skip_empty = true,
+                                 .folder = c->scratch};
     const char *of = gb_json_text(json_object_get(run, "inputs"), "collection");
     char *qrels = gb_format(status, "%s/collections/%s/qrels", c->folder, of);
-    gb_entries files = {0};
-    bool ok = qrels && (!*of || !gb_dir_exists(qrels) || /* a mean has no collection */
-                        gb_entries_read(qrels, "*", &files, status));
-    for (size_t i = 0; ok && i < files.count; i++) {
-        char split[100];
-        snprintf(split, sizeof split, "%.*s", (int)strcspn(files.names[i], "."), files.names[i]);
-        char *file = gb_path_join(status, qrels, files.names[i]);
-        ok = file && measure_again(c, evaluation, split, file, drop, again, status);
-        free(file);
-    }
-    gb_entries_free(&files);
+    char *runs = gb_path_join(status, evaluation, "runs");
+    bool ok = qrels && runs &&
+              (!*of || !gb_dir_exists(qrels) || /* a mean has no collection */
+               gb_splits_measure_files(qrels, runs, &how, again, status));
     free(qrels);
+    free(runs);
     return ok;
 }
 
@@ -173,7 +157,7 @@ static bool check_evaluation(checked *c, const char *evaluation, gb_status *stat
     const char *key;
     if (why.code || (run && !gb_artifact_verify(evaluation, &why)))
         complain(c, gb_path_name(evaluation, &length), why.what);
-    bool ok = record && check_splits(c, evaluation, run, again, status);
+    bool ok = record && measure_again(c, evaluation, run, again, status);
     if (ok)
         json_object_foreach(metrics, key, measure) check_measure(
             c, evaluation, key, measure, again, keep ? (uint32_t)json_integer_value(keep) : 0);

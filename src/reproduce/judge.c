@@ -123,32 +123,6 @@ static bool judge_model(judged *j, const char *row, const char *seed, const char
     return ok;
 }
 
-/* The file of a split in a folder, SPLIT.trec, SPLIT.txt.gz ...; NULL with GB_OK if there is none.
- */
-static char *split_file(const char *folder, const char *split, gb_status *status)
-{
-    static const char *const ends[] = {"trec", "txt", "tsv", "trec.gz", "txt.gz", "tsv.gz"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        char *path = gb_format(status, "%s/%s.%s", folder, split, ends[i]);
-        if (!path || gb_file_exists(path))
-            return path;
-        free(path);
-    }
-    return NULL;
-}
-
-/* Measures the run of one split, if it is there, by the judgements in a file. */
-static bool measure_split(const char *split, const char *qrels, const char *folder, const char *out,
-                          json_t *metrics, gb_status *status)
-{
-    char *run = split_file(folder, split, status);
-    const gb_split_params how = {.folder = out};
-    bool ok = status->code == GB_OK &&
-              (!run || gb_split_measure_files(split, run, qrels, &how, metrics, status));
-    free(run);
-    return ok;
-}
-
 /* Where judgements are: beside the rows, or in the collection. Caller frees. */
 static char *qrels_folder(judged *j, gb_status *status)
 {
@@ -165,32 +139,16 @@ static char *qrels_folder(judged *j, gb_status *status)
                                       : NULL;
 }
 
-/* Measures all splits that a folder has runs of. */
-static bool measure_runs(judged *j, const char *folder, const char *out, json_t *metrics,
-                         gb_status *status)
-{
-    char *qrels = qrels_folder(j, status);
-    gb_entries files = {0};
-    bool ok = qrels && gb_entries_read(qrels, "*", &files, status);
-    for (size_t i = 0; ok && i < files.count; i++) {
-        char split[100];
-        snprintf(split, sizeof split, "%.*s", (int)strcspn(files.names[i], "."), files.names[i]);
-        char *file = gb_path_join(status, qrels, files.names[i]);
-        ok = file && measure_split(split, file, folder, out, metrics, status);
-        free(file);
-    }
-    gb_entries_free(&files);
-    free(qrels);
-    return ok;
-}
-
 static bool judge_runs(judged *j, const char *row, const char *seed, const char *folder,
                        gb_status *status)
 {
     char *name = gb_format(status, "judged/%s.%s", row, seed);
     char *out = name ? gb_path_join(status, j->session->out, name) : NULL;
+    char *qrels = out ? qrels_folder(j, status) : NULL;
+    const gb_split_params how = {.folder = out};
     json_t *metrics = json_object();
-    bool ok = out && gb_make_dirs(out, status) && measure_runs(j, folder, out, metrics, status);
+    bool ok = qrels && gb_make_dirs(out, status) &&
+              gb_splits_measure_files(qrels, folder, &how, metrics, status);
     if (ok && !json_object_size(metrics))
         ok = gb_fail(status, GB_DATA, folder, "as dev.trec, beside qrels/dev.tsv",
                      "neither a model nor a run of a split with judgements");
@@ -198,6 +156,7 @@ static bool judge_runs(judged *j, const char *row, const char *seed, const char 
          gb_json_save_in(metrics, GB_JSON_FILE | GB_JSON_NEWLINE, out, "metrics.json", status) &&
          (add_line(j, row, seed, name, "") || gb_fail_memory(status, "judging a run"));
     json_decref(metrics);
+    free(qrels);
     free(name);
     free(out);
     return ok;

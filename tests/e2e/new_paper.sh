@@ -147,6 +147,7 @@ fi
 # ---- judged from run files ----
 mkdir -p runs/qrels
 for query in 1 2 3 4; do echo "q$query 0 p$query 1"; done >runs/qrels/dev.tsv
+sed 's/p/x/' runs/qrels/dev.tsv >runs/qrels/dev.v2.tsv # another split, whose name begins the same
 ranks() # ROW SEED RANK...: of the relevant passages of q1, q2 ...
 {
     mkdir -p "runs/$1/$2"
@@ -165,6 +166,7 @@ for seed in 42 43 44; do
     ranks condenser $seed 2 2 $((seed - 40)) 2
     ranks cocondenser $seed 1 1 1 $((seed - 41))
 done
+cp runs/cocondenser/42/dev.trec runs/cocondenser/42/dev.v2.trec
 reproduce judge table1 --paper cocondenser --runs runs --out judged >table 2>log
 expect "run files are judged ($?)" grep -q '3 seeds (42 43 44)' table
 expect "of a collection that nobody named" grep -q 'collection of the runs, this run' table
@@ -174,6 +176,8 @@ ranks cocondenser 42 5 5 5 5
 ranks cocondenser 43 5 5 5 5
 ranks cocondenser 44 5 5 5 5
 reproduce judge table1 --paper cocondenser --runs runs --out judged >table 2>log
+expect "a split with a point in its name has its own run" \
+    [ "$(grep -l '"dev.v2:MRR@10"' judged/judged/*/metrics.json)" = judged/judged/cocondenser.42/metrics.json ]
 expect "worse runs contradict a claim" grep -q '"verdict": "contradicted"' judged/table.json
 
 if [ "$whole" = whole ]; then
