@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool name_all(gb_names *names, const gb_token_set *set, gb_status *status)
-{
-    for (uint32_t t = 0; t < set->vectors.texts; t++) {
-        uint32_t row;
-        if (!retrieve_check_id(set->folder, set->names[t], status) ||
-            !gb_names_row(names, set->names[t], strcspn(set->names[t], "\r\n"), &row, status))
-            return false;
-        if (row != t)
-            return gb_fail(status, GB_DATA, set->folder, "ids.txt names every text once",
-                           "line %u of ids.txt has the id of line %u", t + 1, row + 1);
-    }
-    return true;
-}
-
 static bool search_all(gb_device *device, const gb_token_set *queries, const gb_token_set *passages,
                        uint32_t depth, gb_run *run, gb_status *status)
 {
@@ -132,8 +118,11 @@ bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
                        "queries by %s, passages by %s", queries->model, passages->model);
     gb_run_names names = {0};
     gb_run from = {0}, run = {0};
-    bool ok = gb_run_names_create(&names, status) && name_all(names.queries, queries, status) &&
-              name_all(names.passages, passages, status);
+    bool ok = gb_run_names_create(&names, status) &&
+              retrieve_name_all(names.queries, queries->folder, queries->names,
+                                queries->vectors.texts, status) &&
+              retrieve_name_all(names.passages, passages->folder, passages->names,
+                                passages->vectors.texts, status);
     if (ok && candidates_path)
         ok = retrieve_read_run(candidates_path, &names, &from, status) &&
              check_named(&names, queries, passages, candidates_path, status) &&

@@ -115,14 +115,6 @@ static char *file_of(const char *folder, const char *own, const char *faiss, gb_
     return other;
 }
 
-bool retrieve_check_id(const char *folder, const char *id, gb_status *status)
-{
-    size_t end = strcspn(id, "\r\n");
-    return strcspn(id, GB_BLANKS) == end ||
-           gb_fail(status, GB_DATA, folder, "rename it: the lines of a run are parted at blanks",
-                   "the id \"%.*s\" has a blank", end < 80 ? (int)end : 80, id);
-}
-
 char *retrieve_read_ids(const char *path, uint32_t wanted, const char *what, const char *order,
                         const char **rows, gb_status *status)
 {
@@ -215,4 +207,28 @@ const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *len
 {
     *length = strcspn(set->rows[row], "\r\n");
     return set->rows[row];
+}
+
+static bool check_id(const char *folder, const char *id, gb_status *status)
+{
+    size_t end = strcspn(id, "\r\n");
+    return strcspn(id, GB_BLANKS) == end ||
+           gb_fail(status, GB_DATA, folder, "rename it: the lines of a run are parted at blanks",
+                   "the id \"%.*s\" has a blank", end < 80 ? (int)end : 80, id);
+}
+
+bool retrieve_name_all(gb_names *names, const char *folder, const char *const *ids, uint32_t count,
+                       gb_status *status)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        size_t length = strcspn(ids[i], "\r\n");
+        if (!check_id(folder, ids[i], status) || !gb_names_row(names, ids[i], length, &row, status))
+            return false;
+        if (row != i)
+            return gb_fail(status, GB_DATA, folder, "ids.txt names every text once",
+                           "texts %u and %u have one id, \"%.*s\"", row + 1, i + 1,
+                           length < 80 ? (int)length : 80, ids[i]);
+    }
+    return true;
 }

@@ -146,58 +146,22 @@ bool gb_vector_set_write(const gb_vector_set *set, gb_vector_form form, const ch
     return ok;
 }
 
-static bool check_ids(const gb_vector_set *set, gb_status *status)
+/* Writes what was found, k passages of each query, as a run. */
+static bool write_found(const gb_found *all, uint32_t queries, uint32_t k,
+                        const gb_run_names *names, const char *path, gb_status *status)
 {
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < set->vectors.rows; i++)
-        ok = retrieve_check_id(set->folder, set->rows[i], status);
-    return ok;
-}
-
-/* Row of an id among the names of a run. */
-static bool name_row(gb_names *names, const gb_vector_set *set, uint32_t row, uint32_t *name,
-                     gb_status *status)
-{
-    size_t length;
-    const char *id = gb_vector_set_id(set, row, &length);
-    return gb_names_row(names, id, length, name, status);
-}
-
-/* A search whose results are written. */
-typedef struct searched {
-    const gb_vector_set *queries, *passages; /* what was searched for, and where */
-    uint32_t k;                              /* results of a query */
-    gb_found found;                          /* results */
-    gb_run_names names;                      /* ids; only of passages that were found */
-    gb_run run;                              /* the lists in the order of the queries */
-} searched;
-
-/* hits [k] */
-static bool add_list(searched *s, uint32_t row, gb_hit *hits, gb_status *status)
-{
-    const gb_found found = retrieve_search_from(&s->found, row, s->k);
-    uint32_t query, count = 0;
-    bool ok = name_row(s->names.queries, s->queries, row, &query, status);
-    if (ok && query != row)
-        ok = gb_fail(status, GB_DATA, NULL, "ids.txt names every query once",
-                     "a query is there twice");
-    for (; ok && count < s->k && found.rows[count] != GB_NO_ROW; count++) {
-        hits[count].score = found.scores[count];
-        ok = name_row(s->names.passages, s->passages, found.rows[count], &hits[count].passage,
-                      status);
+    gb_run run = {0};
+    gb_hit *hits = gb_alloc(k, sizeof *hits, status);
+    bool ok = hits != NULL;
+    for (uint32_t q = 0; ok && q < queries; q++) {
+        const gb_found found = retrieve_search_from(all, q, k);
+        uint32_t count = 0;
+        for (; count < k && found.rows[count] != GB_NO_ROW; count++)
+            hits[count] = (gb_hit){found.rows[count], found.scores[count]};
+        ok = gb_run_add(&run, q, hits, count, status);
     }
-    return ok && gb_run_add(&s->run, query, hits, count, status);
-}
-
-static bool write_lists(searched *s, const char *path, gb_status *status)
-{
-    gb_hit *hits = gb_alloc(s->k, sizeof *hits, status);
-    bool ok = hits && gb_run_names_create(&s->names, status);
-    for (uint32_t q = 0; ok && q < s->queries->vectors.rows; q++)
-        ok = add_list(s, q, hits, status);
-    ok = ok && gb_run_write(&s->run, &s->names, &(gb_run_style){0}, path, status);
-    gb_run_free(&s->run);
-    gb_run_names_free(&s->names);
+    ok = ok && gb_run_write(&run, names, &(gb_run_style){0}, path, status);
+    gb_run_free(&run);
     free(hits);
     return ok;
 }
@@ -209,20 +173,22 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
     if (*queries->model && *passages->model && strcmp(queries->model, passages->model))
         return gb_fail(status, GB_DATA, queries->folder, "encode both with one retriever",
                        "queries by %s, passages by %s", queries->model, passages->model);
-    if (!check_ids(queries, status) || !check_ids(passages, status))
-        return false;
     gb_search_params how = *params;
     how.k = params->k < passages->vectors.rows ? params->k : passages->vectors.rows;
     size_t cells = (size_t)queries->vectors.rows * how.k;
-    searched s = {.queries = queries,
-                  .passages = passages,
-                  .k = how.k,
-                  .found = {gb_alloc(cells, sizeof *s.found.rows, status),
-                            gb_alloc(cells, sizeof *s.found.scores, status)}};
-    bool ok = s.found.rows && s.found.scores &&
-              gb_search(device, &queries->vectors, &passages->vectors, &how, &s.found, status) &&
-              (gb_ranks_rank(params->ranks) || write_lists(&s, path, status));
-    free(s.found.rows);
-    free(s.found.scores);
+    const gb_found found = {gb_alloc(cells, sizeof *found.rows, status),
+                            gb_alloc(cells, sizeof *found.scores, status)};
+    gb_run_names names = {0};
+    bool ok = found.rows && found.scores && gb_run_names_create(&names, status) &&
+              retrieve_name_all(names.queries, queries->folder, queries->rows,
+                                queries->vectors.rows, status) &&
+              retrieve_name_all(names.passages, passages->folder, passages->rows,
+                                passages->vectors.rows, status) &&
+              gb_search(device, &queries->vectors, &passages->vectors, &how, &found, status) &&
+              (gb_ranks_rank(params->ranks) ||
+               write_found(&found, queries->vectors.rows, how.k, &names, path, status));
+    gb_run_names_free(&names);
+    free(found.rows);
+    free(found.scores);
     return ok;
 }

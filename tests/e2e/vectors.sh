@@ -74,6 +74,8 @@ found=$(made search --queries "$queries" --passages own --depth 50)
 expect "vectors.npy and ids.txt alone do" cmp "$mined/run.trec" "$found/run.trec"
 sed -i '$d' own/ids.txt
 refused "an id too few" "199 ids of 200 vectors" search --queries "$queries" --passages own
+sed '3s/.*/d0/' "$whole/ids.txt" >own/ids.txt
+refused "an id twice" 'texts 1 and 3 have one id, "d0"' search --queries "$queries" --passages own
 
 # Negatives of a file in the place of a mined run.
 awk '{ printf "%s\t%s\t%s\n", $1, "d" substr($1, 2), $3 }' "$mined/run.trec" >triples.tsv
