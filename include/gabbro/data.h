@@ -5,6 +5,7 @@
 
 #include <gabbro/base.h>
 #include <gabbro/folder.h>
+#include <gabbro/json.h>
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
 
@@ -58,6 +59,8 @@ bool gb_collection_has_split(const gb_collection *collection, const char *split)
 /* Gives the text of a query, not NUL-terminated; `collection` is a gb_collection. It is a
  * gb_query_fn, as gb_bm25_run needs it. */
 const char *gb_collection_query(const void *collection, uint32_t query, size_t *length);
+/* An id or text of a collection as a string of JSON; NULL on lack of memory. */
+json_t *gb_text_json(const gb_row_file *texts, uint32_t row);
 /* Reads the judgements of a split. An id that the collection does not have is an error that names
  * file and line. */
 bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,

@@ -7,6 +7,8 @@
 #include <gabbro/base.h>
 #include <jansson.h>
 
+#include <stdio.h>
+
 #define GB_JSON_MAX_BYTES ((size_t)1 << 28) /* text of one value */
 
 /* ---- reading ---- */
@@ -89,6 +91,9 @@ bool gb_json_get_string(const json_t *object, const char *key, const char *path,
  * memory was missing; GB_DATA for what JSON cannot hold (a number that is not finite, text that is
  * not UTF-8). */
 bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *status);
+/* Writes a value without blanks as a line, and releases it; like gb_json_print, but that a full
+ * disk is told by what commits the file. */
+bool gb_json_write_line(json_t *json, FILE *out, gb_status *status);
 /* Write a value to a file, or to folder/name, atomically; otherwise like gb_json_print. */
 bool gb_json_save(const json_t *json, size_t format, const char *path, gb_status *status);
 bool gb_json_save_in(const json_t *json, size_t format, const char *folder, const char *name,

@@ -141,6 +141,13 @@ const char *gb_collection_query(const void *collection, uint32_t query, size_t *
     return gb_row_file_row(((const gb_collection *)collection)->queries, query, length);
 }
 
+json_t *gb_text_json(const gb_row_file *texts, uint32_t row)
+{
+    size_t length;
+    const char *text = gb_row_file_row(texts, row, &length);
+    return json_stringn(text, length);
+}
+
 bool gb_collection_has_split(const gb_collection *collection, const char *split)
 {
     size_t length = strlen(split);

@@ -1,5 +1,4 @@
 /* A part of a collection as a BEIR folder: all that was judged, and some of the rest. */
-#include <gabbro/json.h>
 #include "gabbro/data.h"
 
 #include <stdlib.h>
@@ -70,29 +69,15 @@ static bool choose(slice *s, uint32_t others, uint64_t seed, gb_status *status)
 
 /* ---- files ---- */
 
-static json_t *text_of(const gb_row_file *file, uint32_t row)
-{
-    size_t length;
-    const char *text = gb_row_file_row(file, row, &length);
-    return json_stringn(text, length);
-}
-
-static bool write_line(FILE *out, json_t *line, gb_status *status)
-{
-    bool ok = line && json_dumpf(line, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
-    json_decref(line);
-    return ok || ferror(out) || gb_fail_memory(status, "writing a line"); /* the commit tells */
-}
-
 static bool passage_lines(const slice *s, FILE *out, gb_status *status)
 {
     const gb_collection *c = s->collection;
     for (uint32_t p = 0; p < c->passages; p++)
         if (s->passages[p] &&
-            !write_line(out,
-                        json_pack("{s:o, s:o, s:o}", "_id", text_of(c->passage_ids, p), "title",
-                                  text_of(c->titles, p), "text", text_of(c->texts, p)),
-                        status))
+            !gb_json_write_line(json_pack("{s:o, s:o, s:o}", "_id", gb_text_json(c->passage_ids, p),
+                                          "title", gb_text_json(c->titles, p), "text",
+                                          gb_text_json(c->texts, p)),
+                                out, status))
             return false;
     return true;
 }
@@ -101,10 +86,10 @@ static bool query_lines(const slice *s, FILE *out, gb_status *status)
 {
     const gb_collection *c = s->collection;
     for (uint32_t q = 0; q < gb_row_file_count(c->queries); q++)
-        if (s->queries[q] && !write_line(out,
-                                         json_pack("{s:o, s:o}", "_id", text_of(c->query_ids, q),
-                                                   "text", text_of(c->queries, q)),
-                                         status))
+        if (s->queries[q] &&
+            !gb_json_write_line(json_pack("{s:o, s:o}", "_id", gb_text_json(c->query_ids, q),
+                                          "text", gb_text_json(c->queries, q)),
+                                out, status))
             return false;
     return true;
 }
@@ -119,12 +104,14 @@ static bool document_lines(const slice *s, FILE *out, gb_status *status)
         if (s->passages[p] && !passages)
             passages = json_array();
         if (s->passages[p])
-            json_array_append_new(passages, json_pack("{s:o}", "id", text_of(c->passage_ids, p)));
+            json_array_append_new(passages,
+                                  json_pack("{s:o}", "id", gb_text_json(c->passage_ids, p)));
         if (!passages || (p + 1 < c->passages && c->document[p + 1] == c->document[p]))
             continue;
         char id[24];
         snprintf(id, sizeof id, "%u", c->document[p]);
-        ok = write_line(out, json_pack("{s:s, s:o}", "id", id, "passages", passages), status);
+        ok = gb_json_write_line(json_pack("{s:s, s:o}", "id", id, "passages", passages), out,
+                                status);
         passages = NULL;
     }
     return ok;
@@ -212,8 +199,8 @@ static bool mark_lines(const slice *s, FILE *out, gb_status *status)
     json_int_t kept = 0;
     for (uint32_t p = 0; p < s->collection->passages; p++)
         kept += s->passages[p];
-    return write_line(
-        out, json_pack("{s:I, s:I}", "passages", kept, "of", (json_int_t)s->collection->passages),
+    return gb_json_write_line(
+        json_pack("{s:I, s:I}", "passages", kept, "of", (json_int_t)s->collection->passages), out,
         status);
 }
 

@@ -116,10 +116,8 @@ static bool best_sentence(targets *t, uint32_t query, uint32_t passage, const ch
 static bool write_text(FILE *out, const char *id, size_t id_length, const char *text, size_t length,
                        gb_status *status)
 {
-    json_t *line = json_pack("{s:s%, s:s%}", "_id", id, id_length, "text", text, length);
-    bool ok = line && json_dumpf(line, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
-    json_decref(line);
-    return ok || ferror(out) || gb_fail_memory(status, "writing a line");
+    return gb_json_write_line(json_pack("{s:s%, s:s%}", "_id", id, id_length, "text", text, length),
+                              out, status);
 }
 
 /* Text and length of what is to be written for a question by one of its positives; length 0:

@@ -10,19 +10,13 @@ typedef struct writing {
     gb_split split;              /* positives */
 } writing;
 
-static json_t *text_of(const gb_row_file *file, uint32_t row)
-{
-    size_t length;
-    const char *text = gb_row_file_row(file, row, &length);
-    return json_stringn(text, length);
-}
-
 static bool add_passage(const writing *w, json_t *list, uint32_t row)
 {
     const gb_collection *c = w->how->collection;
-    return json_array_append_new(
-               list, json_pack("{s:o, s:o, s:o}", "docid", text_of(c->passage_ids, row), "title",
-                               text_of(c->titles, row), "text", text_of(c->texts, row))) == 0;
+    return json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "docid",
+                                                 gb_text_json(c->passage_ids, row), "title",
+                                                 gb_text_json(c->titles, row), "text",
+                                                 gb_text_json(c->texts, row))) == 0;
 }
 
 static bool judged_relevant(const gb_qrel *rows, size_t count, uint32_t passage)
@@ -49,13 +43,13 @@ static bool write_query(const writing *w, const gb_qrel *rows, size_t count,
              add_passage(w, negatives, passage);
     }
     bool some = json_array_size(positives) > 0;
-    json_t *line = json_pack("{s:o, s:o, s:o, s:o}", "query_id", text_of(c->query_ids, rows->query),
-                             "query", text_of(c->queries, rows->query), "positive_passages",
-                             positives, "negative_passages", negatives);
-    ok = ok && line && (!some || json_dumpf(line, w->out, JSON_COMPACT) == 0);
-    json_decref(line);
+    json_t *line =
+        json_pack("{s:o, s:o, s:o, s:o}", "query_id", gb_text_json(c->query_ids, rows->query),
+                  "query", gb_text_json(c->queries, rows->query), "positive_passages", positives,
+                  "negative_passages", negatives);
     if (ok && some)
-        fputc('\n', w->out); /* the commit tells of a full disk */
+        return gb_json_write_line(line, w->out, status);
+    json_decref(line);
     return ok || gb_fail_memory(status, "writing a training file");
 }
 

@@ -22,6 +22,17 @@ bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *s
     return !out->failed || gb_fail_memory(status, "writing JSON");
 }
 
+bool gb_json_write_line(json_t *json, FILE *out, gb_status *status)
+{
+    gb_text text = {0};
+    bool ok = gb_json_print(json, JSON_COMPACT | GB_JSON_NEWLINE, &text, status);
+    if (ok)
+        fwrite(text.data, 1, text.length, out);
+    json_decref(json);
+    gb_text_free(&text);
+    return ok;
+}
+
 bool gb_json_save(const json_t *json, size_t format, const char *path, gb_status *status)
 {
     gb_text text = {0};

@@ -150,11 +150,8 @@ static bool write_plain(const filter *f, uint32_t passage, const char *query, si
 {
     size_t id_length;
     const char *id = gb_row_file_row(f->collection->passage_ids, passage, &id_length);
-    json_t *line = json_pack("{s:s%, s:s%}", "id", id, id_length, "query", query, length);
-    bool ok = line && json_dumpf(line, out, JSON_COMPACT) == 0;
-    fputc('\n', out);
-    json_decref(line);
-    return ok || gb_fail_memory(status, "writing queries");
+    return gb_json_write_line(
+        json_pack("{s:s%, s:s%}", "id", id, id_length, "query", query, length), out, status);
 }
 
 /* The lines that are left: those of the generator's file where there is one, which has them in the

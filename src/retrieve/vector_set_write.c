@@ -71,7 +71,8 @@ static bool put_json(const writing *w, uint32_t number, const float *row, gb_sta
     if (!name)
         return gb_fail(status, GB_DATA, w->set->folder, NULL, "an id is no UTF-8");
     fputs("{\"docid\": ", out);
-    bool ok = json_dumpf(name, out, JSON_ENCODE_ANY) == 0 || gb_fail_memory(status, "writing ids");
+    bool ok = json_dumpf(name, out, JSON_ENCODE_ANY) == 0 || ferror(out) || /* the commit tells */
+              gb_fail_memory(status, "writing ids");
     json_decref(name);
     fputs(", \"vector\": [", out);
     for (uint32_t i = 0; i < w->set->vectors.width; i++)

@@ -831,6 +831,10 @@ fi
 fault 3 "standard output on a full disk" 'standard output: cannot write' \
     sh -c '"$GABBRO" tokenize "$@" >/dev/full' sh --collection "$collection" --vocabulary "$vocabulary" --quiet
 
+# shellcheck disable=SC2016 # for the shell in it
+fault 3 "JSON lines on a full disk" 'mined.jsonl: cannot write' \
+    sh -c 'trap "" XFSZ; ulimit -f 8; "$GABBRO" bm25-run --collection "$1" --depth 10 --jsonl mined.jsonl --quiet >/dev/null' sh "$collection"
+
 # ---- a full disk ----------------------------------------------------------------------------------
 # The store moves to a small file system of its own.
 large="$mlm --layers 1 --hidden 64 --heads 2 --ffn 256"
