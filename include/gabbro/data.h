@@ -25,6 +25,20 @@ typedef struct gb_qrels {
     size_t count;
 } gb_qrels;
 
+enum { GB_MOST_GRADE = INT16_MAX }; /* and its negative is the least */
+
+/* One judgement as text. Zero-initialise it before the first line of a file. */
+typedef struct gb_qrel_line {
+    const char *query;   /* external id, in the line that it was parsed from, as the next one */
+    const char *passage; /* external id */
+    int32_t grade;       /* relevance */
+    int fields;          /* that the lines of the file have, 3 or 4; 0: none was there */
+} gb_qrel_line;
+/* Takes apart the line that `lines` gave last: BEIR's (query-id, corpus-id, score), TREC's or MS
+ * MARCO's (query, 0, passage, grade), parted by blanks or tabs. 1; 0 for an empty line, a comment
+ * (#) and BEIR's header; -1 and GB_DATA for another line, or other fields than before. */
+int gb_qrel_parse(const gb_lines *lines, char *line, gb_qrel_line *judgement, gb_status *status);
+
 /* A collection as gb_collection_import or the mini world stores it. It is a folder with
  *   passages.id.gbt passages.title.gbt passages.text.gbt  row = passage
  *   passages.document.gbt  one row: the u32 document of each passage; the passages of a document

@@ -159,7 +159,7 @@ static bool count_known(const gb_import *import, const char *path, judged_file *
                         gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
-    gb_qrel_line line;
+    gb_qrel_line line = {0};
     int got = lines ? 1 : -1;
     while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1) {
         file->lines++;

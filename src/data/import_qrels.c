@@ -146,7 +146,7 @@ bool data_import_qrels(gb_import *import, const char *path, const char *split, g
 {
     gb_import_judging judging = {0};
     gb_lines *lines = data_import_open(import, path, status);
-    gb_qrel_line line;
+    gb_qrel_line line = {0};
     int got = lines && data_import_judge_open(import, split, &judging, status) ? 1 : -1;
     while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1)
         if (!data_import_judge(import, lines, &judging, &line, status))
@@ -180,7 +180,7 @@ static bool number_queries(const char *path, gb_map *queries, gb_status *status)
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
-    gb_qrel_line line;
+    gb_qrel_line line = {0};
     int got;
     while ((got = data_qrel_next(lines, &line, status)) == 1) {
         size_t length = strlen(line.query);
@@ -210,7 +210,7 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
 {
     gb_lines *lines = gb_lines_open(path, status);
     gb_out *out = lines ? data_import_split_open(import, split, status) : NULL;
-    gb_qrel_line line;
+    gb_qrel_line line = {0};
     gb_qrels_counts counts = {0};
     int got = out ? 1 : -1;
     while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1) {

@@ -6,73 +6,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FIELDS = 5 };
 static const char columns_hint[] =
-    "expected query-id, corpus-id, score (tabs) or query 0 passage grade";
-
-/* Cut the line at its separators; returns the number of fields, at most MAX_FIELDS. */
-static int split_fields(char *line, char *fields[MAX_FIELDS])
-{
-    bool tabs = strchr(line, '\t') != NULL;
-    int count = 0;
-    for (char *at = line; count < MAX_FIELDS;) {
-        if (!tabs)
-            at += strspn(at, " ");
-        if (!tabs && !*at)
-            break;
-        fields[count++] = at;
-        at += strcspn(at, tabs ? "\t" : " ");
-        if (!*at)
-            break;
-        *at++ = '\0';
-    }
-    return count;
-}
+    "lines are query, 0, passage, grade, or, with this heading or none, query-id, corpus-id, score";
 
 static bool parse_grade(const char *text, int32_t *grade)
 {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    end += strspn(end, " ");
-    if (end == text || *end || errno || value < -GB_MOST_GRADE || value > GB_MOST_GRADE)
-        return false;
     *grade = (int32_t)value;
-    return true;
+    return end != text && !*end && !errno && value >= -GB_MOST_GRADE && value <= GB_MOST_GRADE;
+}
+
+int gb_qrel_parse(const gb_lines *lines, char *line, gb_qrel_line *judgement, gb_status *status)
+{
+    enum { MOST = 5 };
+    char *fields[MOST];
+    int count = 0;
+    for (char *field; count < MOST && (field = gb_take_field(&line, GB_BLANKS));)
+        if (*field)
+            fields[count++] = field;
+    if (!count || *fields[0] == '#')
+        return 0;
+    if (!judgement->fields && count == 3 && !strcmp(fields[0], "query-id"))
+        return 0; /* BEIR's header */
+    if ((count != 3 && count != 4) || (judgement->fields && judgement->fields != count)) {
+        gb_lines_fail(lines, status, columns_hint, "%d fields%s instead of %s", count,
+                      count == MOST ? " or more" : "",
+                      judgement->fields == 3   ? "3"
+                      : judgement->fields == 4 ? "4"
+                                               : "3 or 4");
+        return -1;
+    }
+    *judgement = (gb_qrel_line){fields[0], fields[count - 2], 0, count};
+    if (parse_grade(fields[count - 1], &judgement->grade))
+        return 1;
+    gb_lines_fail(lines, status, columns_hint, "grade \"%.40s\" is not a small whole number",
+                  fields[count - 1]);
+    return -1;
 }
 
 int data_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
 {
     char *line;
     size_t length;
-    int got;
-    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
-        if (strspn(line, " \t") >= length)
-            continue;
-        if (!gb_utf8_valid(line, length) || memchr(line, '\0', length)) {
-            gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
-            return -1;
-        }
-        char *fields[MAX_FIELDS];
-        int count = split_fields(line, fields);
-        if (count == 3 && gb_lines_number(lines) == 1 && strcmp(fields[0], "query-id") == 0)
-            continue; /* BEIR's header */
-        if (count != 3 && count != 4) {
-            gb_lines_fail(lines, status, columns_hint, "judgement of %s%d column%s",
-                          count == MAX_FIELDS ? "more than " : "",
-                          count == MAX_FIELDS ? MAX_FIELDS - 1 : count, count == 1 ? "" : "s");
-            return -1;
-        }
-        judgement->query = fields[0];
-        judgement->passage = fields[count - 2];
-        if (!parse_grade(fields[count - 1], &judgement->grade)) {
-            gb_lines_fail(lines, status, columns_hint, "grade \"%.40s\" is not a whole number",
-                          fields[count - 1]);
-            return -1;
-        }
-        return 1;
-    }
-    return got;
+    int got, parsed = 0;
+    while (!parsed && (got = gb_lines_next_text(lines, &line, &length, status)) == 1)
+        parsed = gb_qrel_parse(lines, line, judgement, status);
+    return parsed ? parsed : got;
 }
 
 /* ---- resolving ---- */
@@ -152,7 +133,7 @@ static bool read_judgements(const char *path, id_column *queries, id_column *pas
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
-    gb_qrel_line line;
+    gb_qrel_line line = {0};
     size_t capacity = 0;
     int got;
     while ((got = data_qrel_next(lines, &line, status)) == 1) {

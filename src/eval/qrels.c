@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dpr.h"
-#include "fields.h"
 
 /* A judgement with its place, for messages about contradicting lines. */
 typedef struct judgement {
@@ -23,23 +22,20 @@ static int by_query_passage_line(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
-static bool parse_line(const gb_lines *lines, const eval_field *fields, size_t count,
-                       const gb_run_names *names, gb_qrel *qrel, gb_status *status)
+/* The rows of a judgement's ids. */
+static bool find_rows(const gb_lines *lines, const gb_qrel_line *line, const gb_run_names *names,
+                      gb_qrel *qrel, gb_status *status)
 {
-    const eval_field *passage = &fields[count - 2], *grade = &fields[count - 1];
-    int64_t value;
-    if (!eval_parse_int(grade->text, &value) || value < INT16_MIN || value > INT16_MAX)
-        return gb_lines_fail(lines, status, "the last field is the grade, a small integer",
-                             "grade \"%.40s\" is not a small integer", grade->text);
-    if (!gb_names_row(names->queries, fields[0].text, fields[0].length, &qrel->query, status) ||
-        !gb_names_row(names->passages, passage->text, passage->length, &qrel->passage, status))
+    if (!gb_names_row(names->queries, line->query, strlen(line->query), &qrel->query, status) ||
+        !gb_names_row(names->passages, line->passage, strlen(line->passage), &qrel->passage,
+                      status))
         return false;
-    if (qrel->query == GB_MAP_NONE || qrel->passage == GB_MAP_NONE)
+    bool query = qrel->query == GB_MAP_NONE;
+    if (query || qrel->passage == GB_MAP_NONE)
         return gb_lines_fail(lines, status, "judgements and collection must belong together",
-                             "unknown %s \"%.80s\"",
-                             qrel->query == GB_MAP_NONE ? "query" : "passage",
-                             qrel->query == GB_MAP_NONE ? fields[0].text : passage->text);
-    qrel->grade = (int32_t)value;
+                             "unknown %s \"%.80s\"", query ? "query" : "passage",
+                             query ? line->query : line->passage);
+    qrel->grade = line->grade;
     return true;
 }
 
@@ -111,12 +107,13 @@ bool gb_qrels_read_by(gb_answer_rule rule, const char *path, const gb_run_names 
     if (!lines)
         return false;
     judgements all = {0};
-    size_t length, width = 0;
+    gb_qrel_line judged = {0};
+    size_t length;
     char *line;
-    int got;
+    int got, parsed = 0;
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
-        if (width == 0 && eval_dpr_begins(line, length)) {
+        if (!judged.fields && eval_dpr_begins(line, length)) {
             const eval_dpr_params how = {names, rule, take_held, &all};
             ok = eval_dpr_read(lines, line, length, &how, status);
             got = 0;
@@ -127,29 +124,12 @@ bool gb_qrels_read_by(gb_answer_rule rule, const char *path, const gb_run_names 
                          "answers are looked for in the JSON of DPR and Pyserini alone");
             break;
         }
-        eval_field fields[EVAL_MAX_FIELDS];
-        size_t n = eval_split_fields(line, length, fields);
-        int64_t ignored;
-        if (n == 0)
+        parsed = gb_qrel_parse(lines, line, &judged, status);
+        ok = parsed >= 0;
+        if (parsed != 1)
             continue;
-        if (width == 0) {
-            width = n;
-            /* BEIR's header line: query-id corpus-id score. */
-            if (n == 3 && !eval_parse_int(fields[2].text, &ignored))
-                continue;
-        }
-        if ((n != 3 && n != 4) || n != width) {
-            ok =
-                gb_lines_fail(lines, status,
-                              "lines are \"qid iter docno grade\", or \"query-id corpus-id score\"",
-                              "%zu fields instead of %s", n,
-                              width == 3   ? "3"
-                              : width == 4 ? "4"
-                                           : "3 or 4");
-            break;
-        }
         ok = gb_grow(&all.rows, &all.capacity, all.count + 1, sizeof *all.rows, status) &&
-             parse_line(lines, fields, n, names, &all.rows[all.count].qrel, status);
+             find_rows(lines, &judged, names, &all.rows[all.count].qrel, status);
         if (ok)
             all.rows[all.count++].line = gb_lines_number(lines);
     }

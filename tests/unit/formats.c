@@ -475,10 +475,10 @@ Test(formats, damage_is_named_by_file_and_line)
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": .5}\n");
     expect_refused("f", "f/dev_qrels.jsonl:1", "JSON");
     scratch_write("f/dev_qrels.jsonl",
-                  "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": -1001}\n");
-    expect_refused("f", "f/dev_qrels.jsonl:1", "from -1000 to 1000");
+                  "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": -32768}\n");
+    expect_refused("f", "f/dev_qrels.jsonl:1", "from -32767 to 32767");
     scratch_write("f/dev_qrels.jsonl",
                   "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": 1e300}\n");
-    expect_refused("f", "f/dev_qrels.jsonl:1", "from -1000 to 1000");
+    expect_refused("f", "f/dev_qrels.jsonl:1", "from -32767 to 32767");
     scratch_leave(&s);
 }

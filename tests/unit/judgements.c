@@ -18,6 +18,14 @@ Test(judgements, judgements_become_sorted_rows)
     cr_expect(qrels.rows[0].passage == 1 && qrels.rows[0].grade == 0);
     cr_expect(qrels.rows[1].passage == 2 && qrels.rows[1].grade == 2);
     free(qrels.rows);
+    /* in every form that gabbro eval takes */
+    scratch_write("beir/qrels/dev.tsv", "# by hand\n\nq1 0\ta -2 \nq2 \tQ0 b 3\n");
+    gb_collection *other = import("beir", "any");
+    cr_assert(gb_collection_qrels(other, "dev", &qrels, NULL));
+    cr_assert_eq(qrels.count, 2);
+    cr_expect(qrels.rows[0].grade == -2 && qrels.rows[1].passage == 1 && qrels.rows[1].grade == 3);
+    free(qrels.rows);
+    gb_collection_close(other);
     gb_status status = {0};
     cr_expect_not(gb_collection_qrels(c, "dev", &qrels, &status));
     cr_expect_eq(status.code, GB_USAGE);

@@ -334,8 +334,9 @@ Test(runs, three_layouts_of_judgements)
         "# comment\n2 Q0 b 3\n\n1 0 a 1\n2 0 a 0\n",               /* TREC */
         "2\t0\tb\t3\n1\t0\ta\t1\n2\t0\ta\t0\n",                    /* MS MARCO */
         "query-id\tcorpus-id\tscore\n2\tb\t3\n1\ta\t1\n2\ta\t0\n", /* BEIR */
+        " 2 \t0  b\t3 \n1\v0 a 1\n2 0 a 0",                        /* of any blanks */
     };
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         scene s = open_scene();
         uint32_t q1 = row(s.names.queries, "1"), q2 = row(s.names.queries, "2"),
                  a = row(s.names.passages, "a"), b = row(s.names.passages, "b");
@@ -354,12 +355,14 @@ static const struct {
 } damaged_qrels[] = {
     {"", "/qrels", "no judgements"},
     {"query-id\tcorpus-id\tscore\n", "/qrels", "no judgements"},
-    {"1 0 a\n2 0 b 1\n", "/qrels:2", "4 fields instead of 3"},
+    {"1 a 1\n2 0 b 1\n", "/qrels:2", "4 fields instead of 3"},
     {"1 0 a 1\n2 0 b\n", "/qrels:2", "3 fields instead of 4"},
     {"1 0\n", "/qrels:1", "2 fields instead of 3 or 4"},
     {"1 0 a 1 x\n", "/qrels:1", "5 fields"},
     {"1 0 a high\n", "/qrels:1", "grade \"high\""},
     {"1 0 a 1.0\n", "/qrels:1", "grade \"1.0\""},
+    {"1 a 1x\n1 b 1\n", "/qrels:1", "grade \"1x\""},
+    {"1 a 1\nquery-id corpus-id score\n", "/qrels:2", "grade \"score\""},
     {"1 0 a 99999999999999999999\n", "/qrels:1", "grade"},
     {"1 0 a 1\n2 0 a 1\n1 0 a 0\n", "/qrels:3", "different grades (first on line 1)"},
 };
