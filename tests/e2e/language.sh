@@ -126,7 +126,7 @@ expect "three shards have the bits of the whole" cmp shards whole
 short=$(made encode "$@" --dims 8)
 "$gabbro" embed --quiet --dims 8 --out short.npy river beir/corpus.jsonl
 same "8 numbers" "$short/vectors.npy" short.npy
-refused 2 "more numbers than a vector has" '33 of the 32 numbers' encode "$@" --dims 33
+refused 2 "more numbers than a vector has" '33 of the 32 dimensions' encode "$@" --dims 33
 
 # ---- rankings ----------------------------------------------------------------------------------------
 evaluation=$(made evaluate "$@")

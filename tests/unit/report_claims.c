@@ -260,7 +260,7 @@ Test(report_claims, margins_are_shown_beside_the_difference)
     put_pair("set:MRR@10", span, query, "");
     gb_report *report = build("pair.jsonl");
     char *text = text_of(report);
-    cr_expect(strstr(text, "x-01    supported: no lower\n        mean -0.2 over 3 seeds, 95% "
+    cr_expect(strstr(text, "x-01    supported: no lower\n        mean -0.2 over 3 seeds, "
                            "interval -0.3 to 0.0, margin 1.0\n        assumption: D23\n"),
               "%s", text);
     cr_expect(strstr(text, "x-02    supported: the same"), "%s", text);
