@@ -346,8 +346,8 @@ bool gb_text_write(const gb_text *text, const char *path, gb_status *status);
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
-/* Makes an empty folder beside path that no other process has, for gb_replace_folder; what path
- * lies in must be there. The caller frees the name. NULL and status on failure. */
+/* Makes an empty folder beside path that no other process has, for gb_draft_end; what path
+ * lies in must be there. NULL and status on failure. */
 char *gb_draft_folder(const char *path, gb_status *status);
 /* Moves the folder `draft` to path, on the same file system. If there is a folder at path, it is
  * removed only after the new one has taken its place; where two names cannot be exchanged
@@ -355,6 +355,9 @@ char *gb_draft_folder(const char *path, gb_status *status);
  * if there was nothing at path, and is otherwise kept, because it may be the result of long work,
  * and named in the hint. If only the former folder cannot be removed, that is a warning. */
 bool gb_replace_folder(const char *draft, const char *path, gb_status *status);
+/* Ends a draft that may be NULL, and frees its name: gb_replace_folder moves it to path if `ok`,
+ * else it is removed. Returns whether it was moved. */
+bool gb_draft_end(char *draft, bool ok, const char *path, gb_status *status);
 
 /* What parts the words of a line, such as those of a run; ids have none of it. */
 #define GB_BLANKS " \t\r\n\v\f"

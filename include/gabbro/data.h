@@ -176,8 +176,8 @@ typedef struct gb_import_params {
  * of a seeded fifth of the documents, otherwise in `train`. collection.json notes what was done. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
 /* Makes an empty folder beside `target`, which the caller fills and then gives to
- * gb_replace_folder. It refuses a `target` that is not empty and has no file `mark`, so that
- * nobody's work is deleted. NULL and status on failure; the caller frees the path. */
+ * gb_draft_end. It refuses a `target` that is not empty and has no file `mark`, so that
+ * nobody's work is deleted. NULL and status on failure. */
 char *gb_draft_create(const char *target, const char *mark, gb_status *status);
 
 /* ---- generated queries beside a collection ---- */

@@ -404,6 +404,17 @@ bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
     return ok;
 }
 
+bool gb_draft_end(char *draft, bool ok, const char *path, gb_status *status)
+{
+    ok = ok && draft;
+    if (ok)
+        ok = gb_replace_folder(draft, path, status);
+    else if (draft)
+        gb_remove_tree(draft, NULL);
+    free(draft);
+    return ok;
+}
+
 /* ---- temporary folders ---- */
 
 char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status)

@@ -496,11 +496,8 @@ bool gb_collection_import_as(const gb_import_params *params, const gb_import_var
     import.dir = gb_draft_create(out_dir, "collection.json", status);
     if (!import.dir)
         return false;
-    bool ok = import_run(&import, status);
-    if (!ok)
-        gb_remove_tree(import.dir, NULL);
-    else
-        ok = gb_replace_folder(import.dir, out_dir, status);
+    bool ok = gb_draft_end(import.dir, import_run(&import, status), out_dir, status);
+    import.dir = NULL;
     import_free(&import);
     return ok;
 }

@@ -241,11 +241,7 @@ bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint6
     char *draft = NULL;
     bool ok = read_splits(&s, status) && choose(&s, others, seed, status) &&
               (draft = gb_draft_create(out_dir, MARK, status)) && write_all(&s, draft, status);
-    if (ok)
-        ok = gb_replace_folder(draft, out_dir, status);
-    else if (draft)
-        gb_remove_tree(draft, NULL);
-    free(draft);
+    ok = gb_draft_end(draft, ok, out_dir, status);
     slice_free(&s);
     return ok;
 }

@@ -290,11 +290,7 @@ static bool write_folder(const char *path, const gb_folder_params *params, gb_st
         return false;
     char *draft = gb_draft_folder(path, status);
     bool ok = draft && write_files(draft, params, status);
-    if (draft && !ok)
-        gb_remove_tree(draft, NULL);
-    ok = ok && gb_replace_folder(draft, path, status);
-    free(draft);
-    return ok;
+    return gb_draft_end(draft, ok, path, status);
 }
 
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status)

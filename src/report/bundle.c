@@ -236,14 +236,10 @@ bool gb_bundle_write(const gb_bundle_params *params, const char *out, gb_status 
     char *draft = gb_draft_create(out, "bundle.json", status);
     bundle b = {.params = params, .out = draft, .files = json_object()};
     bool ok = draft && (b.done = gb_map_create(status)) && write_all(&b, status);
-    if (ok)
-        ok = gb_replace_folder(draft, out, status);
-    else if (draft)
-        gb_remove_tree(draft, NULL);
+    ok = gb_draft_end(draft, ok, out, status);
     json_decref(b.header);
     json_decref(b.files);
     gb_map_destroy(b.done);
     gb_text_free(&b.lines);
-    free(draft);
     return ok;
 }

@@ -108,11 +108,8 @@ bool repro_new_paper(const char *paper, const char *folder, gb_status *status)
     bool ok = draft != NULL;
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++)
         ok = write_file(&files[i], paper, draft, status);
-    if (draft && !ok)
-        gb_remove_tree(draft, NULL);
-    ok = ok && gb_replace_folder(draft, out, status);
+    ok = gb_draft_end(draft, ok, out, status);
     if (ok)
         printf("%s/README.md\n", out);
-    free(draft);
     return ok;
 }

@@ -200,15 +200,10 @@ static bool copy_model(const char *artifact, const char *out, gb_status *status)
 {
     char *from = gb_path_join(status, artifact, "model"), *to = gb_path_join(status, out, "model");
     char *draft = from && to ? gb_draft_folder(to, status) : NULL;
-    bool ok = draft != NULL;
-    if (ok && !gb_copy_tree(from, draft, status)) {
-        gb_remove_tree(draft, NULL);
-        ok = false;
-    }
-    ok = ok && gb_replace_folder(draft, to, status);
+    bool ok = draft && gb_copy_tree(from, draft, status);
+    ok = gb_draft_end(draft, ok, to, status);
     free(from);
     free(to);
-    free(draft);
     return ok;
 }
 

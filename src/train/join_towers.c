@@ -107,12 +107,7 @@ static bool write_both(const tower *q, const tower *p, const char *to, gb_status
     char *draft = gb_draft_create(to, "modules.json", status);
     bool ok = draft && save_tower(q, &how, draft, status) && save_tower(p, &how, draft, status) &&
               gb_towers_write(draft, &how, status);
-    if (ok)
-        ok = gb_replace_folder(draft, to, status);
-    else if (draft)
-        gb_remove_tree(draft, NULL);
-    free(draft);
-    return ok;
+    return gb_draft_end(draft, ok, to, status);
 }
 
 bool gb_towers_join(const gb_towers *towers, gb_status *status)
