@@ -73,7 +73,8 @@ static const gb_adapter *allowed(const gb_instance *instance, const gb_adapter *
 const gb_adapter *vk_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
                                     uint32_t count, const char *select, gb_status *status)
 {
-    const char *where = select && *select ? "device" : "GABBRO_DEVICE";
+    /* The steps of a table get its --device as GABBRO_DEVICE. */
+    const char *where = select && *select ? "device" : "--device or GABBRO_DEVICE";
     if (count == 0) {
         gb_fail(status, GB_DEVICE, NULL, no_device_hint, "no Vulkan device was found");
         return NULL;
