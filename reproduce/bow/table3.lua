@@ -19,7 +19,7 @@ for seed in seeds() do
   end
   for system in each("seed", "condenser", "cocondenser", "simlm", "enhanced", "bow") do
     local function encoder_for(set)
-      if system ~= "enhanced" and system ~= "bow" then return other_system(system, set) end
+      if system ~= "bow" then return other_system(system == "enhanced" and "retromae" or system, set) end
       use(set)
       return pretrain_scheme(system, mlm)
     end
