@@ -64,8 +64,13 @@ static bool check_rows(const gb_reproduce_params *params, const repro_entry *ent
         return true;
     if (!*rows || rows[strspn(rows, letters)])
         return refuse(status, NULL, "--rows needs names of rows with commas between");
-    bool table = entry && !repro_entry_is_figure(entry) && !repro_entry_is_study(entry);
-    return !strcmp(rows, "all") || table || refuse(status, NULL, "--rows goes with one table");
+    if (!strcmp(rows, "all"))
+        return true;
+    if (!entry)
+        return refuse(status, NULL, "--rows goes with one table");
+    if (repro_entry_is_figure(entry) || repro_entry_is_study(entry))
+        return refuse(status, NULL, "figures and studies make all their rows; leave --rows out");
+    return true;
 }
 
 static bool check_all(const gb_reproduce_params *params, gb_status *status)
