@@ -86,7 +86,6 @@ typedef struct gb_claim {
     size_t *sides;         /* [count] rows of the spec: the lefts, then the rights */
     size_t lefts;          /* number of lefts */
     size_t count;          /* number of lefts and rights */
-    double printed_delta;  /* difference that the paper states; NAN if it states none */
     bool holds;            /* the paper's own cells satisfy it, or it has none to compare */
 } gb_claim;
 
@@ -170,6 +169,7 @@ typedef struct gb_judgement {
     size_t shown;         /* the comparison whose end decides; undecided: the needed-th greatest */
     double margin;        /* amount by which that one may fall short; 0: it must be above */
     double mean;          /* its mean difference; NAN without any */
+    double published;     /* the same difference of the paper's cells; NAN if it lacks one */
     double sd;            /* standard deviation of its differences (n - 1); NAN for one seed */
     double low, high;     /* see gb_judge; NAN for one seed */
     uint32_t more_seeds;  /* if undecided: further seeds that would probably decide; 0: unknown */

@@ -268,6 +268,34 @@ static void add_seed(question *q, const gb_seed_run *run, void *of)
     judgement->unconverged += count_unconverged(q, run);
 }
 
+/* The comparison that decides, and its column. */
+static const gb_comparison *shown_comparison(const question *q, const gb_judgement *j,
+                                             const part **of)
+{
+    size_t at = j->shown;
+    const part *p = q->parts;
+    for (; at >= p->comparison_count; p++)
+        at -= p->comparison_count;
+    *of = p;
+    return &p->comparisons[at];
+}
+
+/* What the paper's cells say of that comparison, or NAN. */
+static double published_difference(const question *q, const gb_judgement *j)
+{
+    if (!j->seeds)
+        return NAN;
+    const part *p;
+    const gb_comparison *decides = shown_comparison(q, j, &p);
+    const gb_table_spec *spec = q->report->spec;
+    double values[GB_MOST_SIDES], margin;
+    for (size_t i = 0; i < p->count; i++) {
+        const gb_cell *cell = &spec->cells[p->rows[i] * spec->column_count + p->column];
+        values[i] = cell->present ? cell->value : NAN;
+    }
+    return gb_comparison_difference(decides, &q->claim->rule, values, &margin);
+}
+
 /* ---- in words ---- */
 
 /* Keeps what was written, and frees it. */
@@ -284,12 +312,9 @@ static const char *shown_label(const question *q, const gb_judgement *j, gb_stat
 {
     if (j->comparisons < 2 || !j->seeds)
         return "";
-    size_t at = j->shown;
-    const part *p = q->parts;
-    for (; at >= p->comparison_count; p++)
-        at -= p->comparison_count;
+    const part *p;
+    const gb_comparison *c = shown_comparison(q, j, &p);
     const gb_spec_row *rows = q->report->spec->rows;
-    const gb_comparison *c = &p->comparisons[at];
     const char *header = q->part_count > 1 ? q->report->columns[p->column].header : "";
     /* The sides that are not the same in all comparisons; of a pair its left one. */
     bool pairs = q->claim->rule.kind == GB_CLAIM_PAIRS;
@@ -401,6 +426,7 @@ static bool judge_differences(question *q, gb_judgement *j, gb_status *status)
     j->mean -= j->margin;
     j->low -= j->margin;
     j->high -= j->margin;
+    j->published = published_difference(q, j);
     return true;
 }
 

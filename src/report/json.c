@@ -90,10 +90,10 @@ static json_t *claim_json(const gb_report *report, size_t index)
     json_t *out = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:i, s:I}", "claim",
         claim->id, "kind", claim->kind, "column", claim->column, "statement", claim->statement,
-        "printed_delta", number(claim->printed_delta), "verdict", gb_verdict_name(j->verdict),
-        "reason", j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd",
-        number(j->sd), "low", number(j->low), "high", number(j->high), "more_seeds",
-        (int)j->more_seeds, "not_converged", (json_int_t)j->unconverged);
+        "published", number(j->published), "verdict", gb_verdict_name(j->verdict), "reason",
+        j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd", number(j->sd),
+        "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
+        "not_converged", (json_int_t)j->unconverged);
     gb_text which = {0};
     report_comparison_text(j, &which);
     json_object_set_new(out, "shown", json_stringn(which.data ? which.data : "", which.length));

@@ -109,6 +109,7 @@ bool gb_judge(const double *differences, size_t stride, size_t n, size_t compari
                                 .comparisons = comparisons,
                                 .needed = needed,
                                 .mean = NAN,
+                                .published = NAN,
                                 .sd = NAN,
                                 .low = NAN,
                                 .high = NAN,

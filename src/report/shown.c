@@ -341,7 +341,8 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
         "where the claim is \"not below\", \"never falls\" or \"the same\"). Contradicted: below. "
         "Undecided: neither, or fewer than three seeds; the number of further seeds is what a test "
         "at 5% needs to find such a difference 4 times in 5. Rows at chance and columns at their "
-        "ceiling are not compared. docs/design/verdicts.md says each rule and how often it errs.";
+        "ceiling are not compared. After \"paper\" stands the same difference of the paper's own "
+        "cells. docs/design/verdicts.md says each rule and how often it errs.";
     count += note_lines(report, lines + count);
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
                      "seeds and decides nothing.";
@@ -418,8 +419,8 @@ void report_claim_line_of(const gb_report *report, size_t index, claim_line *lin
     const gb_judgement *judgement = &report->judgements[index];
     int digits = report_claim_decimals(report, claim);
     *line = (claim_line){.paper.failed = false};
-    if (!isnan(claim->printed_delta))
-        report_difference_text(&line->paper, "", claim->printed_delta, digits, "");
+    if (!isnan(judgement->published))
+        report_difference_text(&line->paper, "", judgement->published, digits, "");
     if (judgement->seeds)
         report_difference_text(&line->mean, "", judgement->mean, digits, "");
     report_comparison_text(judgement, &line->mean);

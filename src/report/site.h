@@ -58,7 +58,7 @@ bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb
 
 typedef struct site_bar {
     double mean, low, high; /* low and high NAN: no interval */
-    double published;       /* NAN: none */
+    double published;       /* the same of the paper; NAN: none */
     double margin;          /* of a claim */
     double range[2];        /* shown */
     int digits;             /* of numbers in the text alternative */
@@ -66,15 +66,19 @@ typedef struct site_bar {
 /* Mean and interval of a cell, with a stroke at the published value. Nothing without an interval.
  */
 void report_site_cell_bar(const site_bar *bar, gb_text *out);
-/* Difference and interval of a claim beside zero. */
+/* Difference and interval of a claim beside zero, with a stroke at the paper's difference. */
 void report_site_claim_bar(const site_bar *bar, const char *verdict, gb_text *out);
 /* What stands above claims: numbers of the range. */
 void report_site_axis(const double range[2], gb_text *out);
 void report_site_range(double most, double range[2]); /* round numbers around -most .. most */
-/* Decimals of a claim's differences in the unit of its table: those of its cells, at least two. */
-int report_site_claim_digits(const site_table *table, const json_t *claim);
-/* Appends "+1.00 to +3.00, margin 1.00": one seed has no interval, few kinds have a margin. */
-void report_site_claim_interval(const json_t *claim, int digits, gb_text *out);
+/* Difference, interval and margin of a claim in the unit of its table, times the factor. */
+site_bar report_site_claim_difference(const site_table *table, const json_t *claim, double factor);
+/* The same as cells of a table: the paper's difference, the mean, and its interval with the margin.
+ */
+void report_site_claim_numbers(const json_t *claim, const site_bar *bar, gb_text *out);
+/* What the difference of a claim counts that is not in points: "MLM-loss" of "mlm-eval:MLM-loss".
+ */
+const char *report_site_claim_unit(const json_t *claim);
 /* Difference and interval of a claim, in points; false, and in the unit of its column, where that
  * is no share. */
 bool report_site_claim_points(const site_table *table, const json_t *claim, site_bar *bar);

@@ -26,6 +26,14 @@ static void mark(gb_text *out, double at, const char *shape)
     gb_text_printf(out, "<svg x=\"%.1f%%\" overflow=\"visible\">%s</svg>", at, shape);
 }
 
+/* A stroke at the published value, where the range has it. */
+static void published(gb_text *out, const site_bar *bar, double height)
+{
+    double at = percent(bar->published, bar->range);
+    if (bar->published >= bar->range[0] && bar->published <= bar->range[1])
+        line(out, " class=\"paper\"", at, at, 0, height);
+}
+
 /* The interval, with an arrow where it goes on beyond the range. */
 static void interval(gb_text *out, const site_bar *bar, double y)
 {
@@ -53,9 +61,7 @@ void report_site_cell_bar(const site_bar *bar, gb_text *out)
                    bar->digits, low, bar->digits, high, bar->digits, low, bar->digits, high);
     line(out, " class=\"grid\"", 0, 100, 5, 5);
     interval(out, bar, 5);
-    if (bar->published >= bar->range[0] && bar->published <= bar->range[1])
-        line(out, " class=\"paper\"", percent(bar->published, bar->range),
-             percent(bar->published, bar->range), 0, 10);
+    published(out, bar, 10);
     mark(out, percent(bar->mean, bar->range), "<circle class=\"dot\" r=\"3\" cy=\"5\"/>");
     gb_text_printf(out, "</svg>");
 }
@@ -74,11 +80,14 @@ void report_site_claim_bar(const site_bar *bar, const char *verdict, gb_text *ou
         report_difference_text(out, ", interval ", bar->low, bar->digits, " to ");
         report_difference_text(out, "", bar->high, bar->digits, "");
     }
+    if (!isnan(bar->published))
+        report_difference_text(out, ", paper ", bar->published, bar->digits, "");
     gb_text_printf(out, "\">");
     line(out, " class=\"zero\"", zero, zero, 0, 22);
     if (bar->margin > 0 && -bar->margin > bar->range[0])
         line(out, " class=\"grid\"", percent(-bar->margin, bar->range),
              percent(-bar->margin, bar->range), 0, 22);
+    published(out, bar, 22);
     interval(out, bar, 11);
     for (size_t i = 0; i < 3; i++)
         if (!strcmp(shapes[i][0], verdict))

@@ -30,13 +30,14 @@ static void rules(gb_text *out)
     gb_text_printf(
         out,
         "<p>A claim is judged over seeds. It is <b class=\"supported\">supported</b> where the "
-        "95%% "
-        "interval of the difference that decides (wider where an error in any one of several "
+        "95%% interval of the difference that decides (wider where an error in any one of several "
         "differences would make the verdict wrong) lies above zero, <b class=\"contradicted\">"
         "contradicted</b> where it lies below, <b class=\"undecided\">undecided</b> otherwise and "
-        "with fewer than three seeds. Rows that are only quoted, rows at chance and columns at "
-        "their ceiling are not compared; the line in grey names them, and rows that did not "
-        "converge.</p>\n<details><summary>Kinds of claims</summary>\n");
+        "with fewer than three seeds. Differences are positive in the claimed direction; a point "
+        "is a hundredth of the measure. Under <q>paper</q> stands the same difference of the "
+        "paper's own cells. Rows that are only quoted, rows at chance and columns at their ceiling "
+        "are not compared; the line in grey names them, and rows that did not converge.</p>\n"
+        "<details><summary>Kinds of claims</summary>\n");
     gb_page_wide(out, "kinds of claims");
     gb_text_printf(out, "<table><tbody>\n");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -45,27 +46,22 @@ static void rules(gb_text *out)
     gb_text_printf(out, "</tbody></table></div></details>\n");
 }
 
-void report_site_claim_interval(const json_t *claim, int digits, gb_text *out)
+void report_site_claim_numbers(const json_t *claim, const site_bar *bar, gb_text *out)
 {
-    double low = report_json_real_of(claim, "low"), high = report_json_real_of(claim, "high");
-    double margin = report_json_real_of(claim, "margin");
-    if (!isnan(low)) {
-        report_difference_text(out, "", low, digits, " to ");
-        report_difference_text(out, "", high, digits, "");
-    }
-    if (margin > 0)
-        gb_text_printf(out, "%smargin %.*f", isnan(low) ? "" : ", ", digits, margin);
-}
-
-static void interval(const site_table *table, const json_t *claim, gb_text *out)
-{
-    double mean = report_json_real_of(claim, "mean");
-    int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<td>");
-    if (!isnan(mean))
-        report_difference_text(out, "", mean, digits, "");
+    if (!isnan(bar->published))
+        report_difference_text(out, "", bar->published, bar->digits, "");
     gb_text_printf(out, "</td><td>");
-    report_site_claim_interval(claim, digits, out);
+    if (!isnan(bar->mean))
+        report_difference_text(out, "", bar->mean, bar->digits, "");
+    gb_page_escaped(out, gb_json_text(claim, "shown"));
+    gb_text_printf(out, "</td><td>");
+    if (!isnan(bar->low)) {
+        report_difference_text(out, "", bar->low, bar->digits, " to ");
+        report_difference_text(out, "", bar->high, bar->digits, "");
+    }
+    if (bar->margin > 0)
+        gb_text_printf(out, "%smargin %.*f", isnan(bar->low) ? "" : ", ", bar->digits, bar->margin);
     gb_text_printf(out, "</td>");
 }
 
@@ -81,7 +77,11 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
     gb_text_printf(out, "</code> ");
     gb_page_escaped(out, gb_json_text(claim, "column"));
     gb_text_printf(out, "</td>");
-    interval(table, claim, out);
+    site_bar bar;
+    bool points = report_site_claim_points(table, claim, &bar);
+    report_site_claim_numbers(claim, &bar, out);
+    gb_text_printf(out, "<td class=\"left\">%s</td>",
+                   points ? "points" : report_site_claim_unit(claim));
     gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
     report_site_verdict(claim, out);
@@ -97,14 +97,15 @@ bool report_site_claims_page(const site_table *tables, size_t count, const char 
     gb_page_wide(&out, "claims");
     gb_text_printf(&out, "<table>\n<thead><tr><th>claim</th><th class=\"left\">"
                          "statement</th><th class=\"left\">in the paper</th><th class=\"left\">"
-                         "kind</th><th>mean</th><th>interval</th><th>seeds</th>"
+                         "kind</th><th>paper</th><th>mean</th><th>interval</th><th "
+                         "class=\"left\">unit</th><th>seeds</th>"
                          "<th class=\"left\">verdict</th></tr></thead>\n<tbody>\n");
     for (size_t t = 0; t < count; t++) {
         json_t *claims = json_object_get(tables[t].root, "claims"), *claim;
         size_t i;
         if (!json_array_size(claims))
             continue;
-        gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"8\">");
+        gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"10\">");
         gb_page_escaped(&out, gb_json_text(tables[t].root, "title"));
         gb_text_printf(&out, " (scale ");
         gb_page_escaped(&out, gb_json_text(tables[t].root, "scale"));

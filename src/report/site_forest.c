@@ -73,10 +73,17 @@ static const json_t *column_of(const site_table *table, const json_t *claim)
     return NULL;
 }
 
-int report_site_claim_digits(const site_table *table, const json_t *claim)
+/* Decimals: those of the table's cells, at least two. */
+site_bar report_site_claim_difference(const site_table *table, const json_t *claim, double factor)
 {
     int decimals = (int)json_integer_value(json_object_get(column_of(table, claim), "decimals"));
-    return decimals > 2 ? decimals : 2;
+    double margin = report_json_real_of(claim, "margin");
+    return (site_bar){.mean = factor * report_json_real_of(claim, "mean"),
+                      .low = factor * report_json_real_of(claim, "low"),
+                      .high = factor * report_json_real_of(claim, "high"),
+                      .published = factor * report_json_real_of(claim, "published"),
+                      .margin = isnan(margin) ? 0 : factor * margin,
+                      .digits = factor == 1 && decimals > 2 ? decimals : 2};
 }
 
 bool report_site_claim_points(const site_table *table, const json_t *claim, site_bar *bar)
@@ -84,19 +91,13 @@ bool report_site_claim_points(const site_table *table, const json_t *claim, site
     const json_t *column = column_of(table, claim);
     double scale = column ? report_json_real_of(column, "scale") : NAN;
     bool points = scale > 0 && gb_has_ceiling(gb_json_text(claim, "column"));
-    double factor = points ? 100 / scale : 1, margin = report_json_real_of(claim, "margin");
-    *bar = (site_bar){.mean = factor * report_json_real_of(claim, "mean"),
-                      .low = factor * report_json_real_of(claim, "low"),
-                      .high = factor * report_json_real_of(claim, "high"),
-                      .margin = isnan(margin) ? 0 : factor * margin,
-                      .digits = 2};
+    *bar = report_site_claim_difference(table, claim, points ? 100 / scale : 1);
     return points;
 }
 
 /* ---- lines ---- */
 
-/* What the difference of a claim that is not in points counts: "loss" of "mlm-eval:MLM-loss". */
-static const char *unit_of(const json_t *claim)
+const char *report_site_claim_unit(const json_t *claim)
 {
     const char *name = gb_json_text(claim, "column"), *colon = strrchr(name, ':');
     return colon ? colon + 1 : name;
@@ -124,9 +125,11 @@ static void drawn_claim(const site_table *table, const json_t *claim, size_t ind
         report_difference_text(out, " <span class=\"sd\">", bar.low, 1, " to ");
         report_difference_text(out, "", bar.high, 1, "</span>");
     }
+    if (!isnan(bar.published))
+        report_difference_text(out, "<br><span class=\"sd\">paper ", bar.published, 2, "</span>");
     if (!points) {
         gb_text_printf(out, "<br>");
-        gb_page_element(out, "span", "dim", unit_of(claim));
+        gb_page_element(out, "span", "dim", report_site_claim_unit(claim));
         gb_text_printf(out, "<span class=\"dim\">, its own scale</span>");
     }
     gb_text_printf(out, "</span><span class=\"verdict %s\">%s</span></li>\n", verdict, verdict);
@@ -177,7 +180,7 @@ static void paper_claims(const site_table *tables, const size_t *of, size_t coun
         gb_text_printf(out, "<ol class=\"forest\">\n<li class=\"axis\"><span class=\"says\">claim"
                             "</span>\n");
         report_site_axis(range, out);
-        gb_text_printf(out, "<span class=\"number\">mean, interval</span>"
+        gb_text_printf(out, "<span class=\"number\">mean, interval, paper</span>"
                             "<span class=\"verdict\">verdict</span></li>\n");
         for (size_t t = 0; t < count; t++)
             json_array_foreach(json_object_get(tables[of[t]].root, "claims"), i,
@@ -206,7 +209,7 @@ bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb
         "that it compares, in the claimed direction and in points (hundredths of the measure), as "
         "a mean over seeds with its 95%% interval, which is wider where the claim compares several "
         "pairs and one error would make its verdict wrong. Right of the dashed line it is as "
-        "claimed. "
+        "claimed; the grey stroke is the same difference of the paper's own cells. "
         "<span class=\"supported\">A disc: supported</span>, <span class=\"contradicted\">a "
         "triangle: contradicted</span>, <span class=\"undecided\">a square: undecided</span>; an "
         "arrow: the interval goes on beyond the scale, which each paper has for itself.</p>\n");

@@ -395,23 +395,13 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
                       const double range[2], gb_text *out)
 {
     double p = report_json_real_of(json_object_get(claim, "over_queries"), "p");
-    double printed = report_json_real_of(claim, "printed_delta");
-    double mean = report_json_real_of(claim, "mean");
-    int digits = report_site_claim_digits(table, claim);
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
     gb_page_escaped(out, gb_json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
     gb_page_element(out, "td", "left", gb_json_text(claim, "statement"));
-    gb_text_printf(out, "<td>");
-    if (!isnan(printed))
-        gb_text_printf(out, "%+g", printed);
-    gb_text_printf(out, "</td><td>");
-    if (!isnan(mean))
-        report_difference_text(out, "", mean, digits, "");
-    gb_page_escaped(out, gb_json_text(claim, "shown"));
-    gb_text_printf(out, "</td><td>");
-    report_site_claim_interval(claim, digits, out);
-    gb_text_printf(out, "</td><td class=\"bars\">");
+    site_bar numbers = report_site_claim_difference(table, claim, 1);
+    report_site_claim_numbers(claim, &numbers, out);
+    gb_text_printf(out, "<td class=\"bars\">");
     claim_bar(table, claim, range, out);
     gb_text_printf(out, "</td><td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
@@ -446,16 +436,16 @@ static void claims(const site_table *table, gb_text *out)
                         "<th>p over queries</th></tr></thead>\n<tbody>\n");
     json_array_foreach(all, i, claim) claim_row(table, claim, i, range, out);
     gb_text_printf(
-        out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences "
-             "by the one that decides: supported when its 95%% interval (wider where an error in "
-             "any one "
-             "of several would make the verdict wrong) lies above zero (above "
-             "minus the margin, where the claim is &ldquo;not below&rdquo;, &ldquo;never "
-             "falls&rdquo; or &ldquo;the same&rdquo;), contradicted below, undecided when neither "
-             "or there are fewer than three seeds. Rows at chance and columns at their ceiling are "
-             "not compared. p is a paired t-test over "
-             "the queries of one seed; it decides nothing. Bars are in points, an arrow where they "
-             "go on beyond the scale.</p>\n");
+        out,
+        "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences by the "
+        "one that decides: supported when its 95%% interval (wider where an error in any one of "
+        "several would make the verdict wrong) lies above zero (above minus the margin, where the "
+        "claim is &ldquo;not below&rdquo;, &ldquo;never falls&rdquo; or &ldquo;the same&rdquo;), "
+        "contradicted below, undecided when neither or there are fewer than three seeds. Under "
+        "<q>paper</q> stands the same difference of the paper's own cells. Rows at chance and "
+        "columns at their ceiling are not compared. p is a paired t-test over the queries of one "
+        "seed; it decides nothing. Bars are in points, an arrow where they "
+        "go on beyond the scale.</p>\n");
 }
 
 static void deviations(const site_table *table, gb_text *out)

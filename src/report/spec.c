@@ -266,16 +266,11 @@ static bool each_claim(loader *load)
         return false;
     spec->claims = claims;
     gb_claim *claim = &claims[spec->claim_count];
-    char *end = NULL;
-    claim->printed_delta = f[6][0] ? strtod(f[6], &end) : NAN;
-    if (end && (end == f[6] || *end || !isfinite(claim->printed_delta)))
-        return gb_lines_fail(load->file.lines, load->status, "write it with a decimal point",
-                             "the printed difference \"%s\" is no number", f[6]);
     static const char *const held[] = {"yes", "no", "text",
                                        NULL}; /* text: there is no cell to ask */
-    if (!one_of(load, "\"holds\"", f[7], held))
+    if (!one_of(load, "\"holds\"", f[6], held))
         return false;
-    claim->holds = strcmp(f[7], "no") != 0;
+    claim->holds = strcmp(f[6], "no") != 0;
     for (size_t i = 0; i < spec->claim_count; i++)
         if (!strcmp(spec->claims[i].id, f[0]))
             return gb_lines_fail(load->file.lines, load->status, "give each claim its own",
@@ -284,8 +279,8 @@ static bool each_claim(loader *load)
         return gb_lines_fail(load->file.lines, load->status, "see tables/README.md",
                              "unknown kind of claim \"%s\"", f[2]);
     bool ok = (claim->id = field(load, 0)) && (claim->kind = field(load, 2)) &&
-              (claim->column = field(load, 3)) && (claim->given = field(load, 8)) &&
-              (claim->where = field(load, 9)) && (claim->statement = field(load, 10)) &&
+              (claim->column = field(load, 3)) && (claim->given = field(load, 7)) &&
+              (claim->where = field(load, 8)) && (claim->statement = field(load, 9)) &&
               claim_sides(load, claim, f[4], f[5]);
     spec->claim_count += ok;
     return ok;
@@ -324,9 +319,8 @@ static bool load_all(loader *load, const char *dir)
     static const char *const columns[] = {"column", "obtained", "header", "label"};
     static const char *const cells[] = {"row",   "group",  "column", "value", "unit",
                                         "marks", "source", "status", "note"};
-    static const char *const claims[] = {"id",    "table", "kind",          "column",
-                                         "left",  "right", "printed_delta", "holds",
-                                         "given", "where", "statement"};
+    static const char *const claims[] = {"id",    "table", "kind",  "column", "left",
+                                         "right", "holds", "given", "where",  "statement"};
     static const char *const deviations[] = {"id",    "tables", "scales", "topic",
                                              "paper", "here",   "why"};
     gb_table_spec *spec = load->spec;
@@ -348,7 +342,7 @@ static bool load_all(loader *load, const char *dir)
     return spec->cells &&
            load_file(load, report_table_path(dir, "published", spec->name, ".tsv", status), cells,
                      9, each_cell) &&
-           load_file(load, gb_path_join(status, dir, "claims.tsv"), claims, 11, each_claim) &&
+           load_file(load, gb_path_join(status, dir, "claims.tsv"), claims, 10, each_claim) &&
            load_file(load, gb_path_join(status, dir, "deviations.tsv"), deviations, 7,
                      each_deviation);
 }

@@ -165,8 +165,8 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
     wrap(out, 8, 8, gb_text_words(&line, out));
     line.length = 0;
     if (judgement->verdict != GB_NOT_JUDGED) {
-        if (!isnan(claim->printed_delta))
-            report_difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
+        if (!isnan(judgement->published))
+            report_difference_text(&line, "paper ", judgement->published, digits, "; ");
         report_difference_text(&line, "mean ", judgement->mean, digits, "");
         report_comparison_text(judgement, &line);
         gb_text_printf(&line, " over %zu seed%s", judgement->seeds,

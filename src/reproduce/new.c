@@ -42,7 +42,7 @@ static const skeleton files[] = {
      "msmarco-dev:MRR@10\tdev:MRR@10\tMRR@10\tMS MARCO dev, MRR@10\n"
      "msmarco-dev:R@1k\tdev:Hit@1000\tR@1k\tMS MARCO dev, R@1000 (share of queries with a positive "
      "in the top 1000)\n"},
-    {"tables/claims.tsv", "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere"
+    {"tables/claims.tsv", "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere"
                           "\tstatement\n"},
     {"tables/deviations.tsv", "id\ttables\tscales\ttopic\tpaper\there\twhy\n"},
     {"reproduce/@/table1.lua",

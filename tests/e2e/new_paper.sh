@@ -78,9 +78,9 @@ cells BM25 MRR@10 18.7 BM25 R@1k 85.7 Condenser MRR@10 36.6 Condenser R@1k 97.4 
     printf '%s\t%s @ Retrievers\t%s\tRetrievers\t%s\n' bm25 BM25 baseline BM25 \
         condenser Condenser baseline Condenser cocondenser coCondenser trained coCondenser
 } >rows && mv rows tables/rows/cocondenser-table1.tsv
-printf '%s\tcocondenser/table1\tgt\tmsmarco-dev:MRR@10\t%s @ Retrievers\t%s @ Retrievers\t%s\tyes\t\tTable 1\t%s\n' \
-    co-01 coCondenser Condenser 1.6 'contrasting spans of the corpus raises the MRR@10 of Condenser' \
-    co-02 Condenser BM25 17.9 'Condenser is above BM25' >>tables/claims.tsv
+printf '%s\tcocondenser/table1\tgt\tmsmarco-dev:MRR@10\t%s @ Retrievers\t%s @ Retrievers\tyes\t\tTable 1\t%s\n' \
+    co-01 coCondenser Condenser 'contrasting spans of the corpus raises the MRR@10 of Condenser' \
+    co-02 Condenser BM25 'Condenser is above BM25' >>tables/claims.tsv
 cat >reproduce/cocondenser/table1.lua <<'END'
 -- coCondenser, Table 1: a Condenser with and without contrast of spans.
 -- cost: two pre-trainings and two fine-tunings a seed
@@ -106,7 +106,6 @@ mistaken() # FILE SED MESSAGE
     expect "it is told: $3" [ "$? $(grep -c -F "$3" said)" = '3 1' ] || cat said
     cp right "$1"
 }
-mistaken cocondenser/tables/claims.tsv '2s/1\.6/1,6/' 'claims.tsv:2: the printed difference "1,6" is no number'
 mistaken cocondenser/tables/claims.tsv '2s/\tyes\t/\tyse\t/' 'claims.tsv:2: "holds" is "yse", and not one of "yes", "no", "text"'
 mistaken cocondenser/tables/claims.tsv '3s/co-02/co-01/' 'claims.tsv:3: the id "co-01" was given before'
 published=cocondenser/tables/published/cocondenser-table1.tsv

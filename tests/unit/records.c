@@ -79,8 +79,8 @@ Test(records, times_do_not_mix)
         "Span\tG\tefficiency:s\t1\tseconds\t\tPaper Table 1\tok\t\n"
         "Query\tG\tefficiency:s\t2\tseconds\t\tPaper Table 1\tok\t\n");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tgt\tefficiency:s\tQuery @ G\tSpan @ G\t\tyes\t\t-\tqueries take longer\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tefficiency:s\tQuery @ G\tSpan @ G\tyes\t\t-\tqueries take longer\n");
     gb_status status = {0};
     put_results("three.jsonl", 42, 44, "{}");
     cr_assert(record("three.jsonl", &status), "%s", status.what);

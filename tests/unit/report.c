@@ -28,7 +28,7 @@ Test(report, text_of_one_seed)
         "x-01    undecided (needs 2 more seeds): queries beat spans\n"
         "        paper +0.6; mean +10.0 over 1 seed\n"
         "x-02    undecided (needs 2 more seeds): queries are best\n"
-        "        mean +10.0 over 1 seed\n"
+        "        paper +0.6; mean +10.0 over 1 seed\n"
         "        not compared: only quoted: Old\n"
         "x-03    not judged (the paper's own numbers do not satisfy it): spans find more\n"
         "\n"

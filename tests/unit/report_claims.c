@@ -26,11 +26,11 @@ static void put_sets(const char *more)
 static void expect_verdict(const char *kind, const char *column, const char *sides, double one,
                            double two, gb_verdict verdict)
 {
-    char *claims = gb_format(
-        NULL,
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\t%s\t%s\t%s\t\tyes\t\t-\ta claim\n",
-        kind, column, sides);
+    char *claims =
+        gb_format(NULL,
+                  "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+                  "x-01\tx/table1\t%s\t%s\t%s\tyes\t\t-\ta claim\n",
+                  kind, column, sides);
     put("tables/claims.tsv", claims);
     free(claims);
     gb_text text = {0};
@@ -71,8 +71,8 @@ Test(report_claims, rows_of_any_column_that_did_not_converge)
 {
     put_sets("");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tgt\tb-*\tQuery @ G\tSpan @ G ; Late @ G\t\tyes\t\t-\ta claim\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tb-*\tQuery @ G\tSpan @ G ; Late @ G\tyes\t\t-\ta claim\n");
     static const char *const rows[] = {"span", "query", "late"};
     gb_text text = {0};
     gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
@@ -97,8 +97,8 @@ Test(report_claims, rows_of_any_column_that_did_not_converge)
 Test(report_claims, both_sides_of_the_difference_are_named)
 {
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tgt\tset:MRR@10\tSpan @ G ; Query @ G\tOld @ G ; None @ G\t\tyes\t\t-\t"
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tset:MRR@10\tSpan @ G ; Query @ G\tOld @ G ; None @ G\tyes\t\t-\t"
         "all are above\n");
     put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
                                     "old\tOld @ G\tbaseline\tDense\tOld\n"
@@ -123,6 +123,42 @@ Test(report_claims, both_sides_of_the_difference_are_named)
     gb_report_free(report);
 }
 
+/* Beside a difference stands the paper's own, of the rows and the column that decide. */
+Test(report_claims, the_papers_own_difference)
+{
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tset:*\tQuery @ G\tSpan @ G\tyes\t\t-\tis above\n"
+        "x-02\tx/table1\tlt\tset:MRR@10\tSpan @ G\tQuery @ G\tyes\t\t-\tis below\n"
+        "x-03\tx/table1\tgt\tset:MRR@10\tQuery @ G\tNew @ G\ttext\t\t-\tis above a new one\n");
+    put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
+                                    "span\tSpan @ G\ttrained\tDense\tSpan\n"
+                                    "query\tQuery @ G\ttrained\tDense\tQuery\n"
+                                    "new\tNew @ G\ttrained\tDense\tNew\n");
+    put("tables/published/x-table1.tsv",
+        "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n"
+        "Span\tG\tset:MRR@10\t38.8\tpercent\t\tPaper Table 1\tok\t\n"
+        "Query\tG\tset:MRR@10\t39.4\tpercent\t\tPaper Table 1\tok\t\n"
+        "Span\tG\tset:R@50\t87.8\tpercent\t\tPaper Table 1\tok\t\n"
+        "Query\tG\tset:R@50\t88.9\tpercent\t\tPaper Table 1\tok\t\n");
+    gb_text text = {0};
+    gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
+    static const char *const rows[] = {"span", "query", "new"};
+    for (int i = 0; i < 18; i++)
+        gb_text_printf(&text,
+                       "{\"row\": \"%s\", \"seed\": %d, \"column\": \"set:%s\", \"value\": %g}\n",
+                       rows[i % 3], i / 6, i / 3 % 2 ? "R@50" : "MRR@10",
+                       .3 + (i % 3 == 1) * (i / 3 % 2 ? .01 : .02));
+    put("own.jsonl", text.data);
+    gb_text_free(&text);
+    gb_report *report = build("own.jsonl");
+    cr_expect_str_eq(report->judgements[0].shown_as, "R@50");
+    cr_expect_float_eq(report->judgements[0].published, 1.1, 1e-9, "of the column that decides");
+    cr_expect_float_eq(report->judgements[1].published, .6, 1e-9, "in the claimed direction");
+    cr_expect(isnan(report->judgements[2].published), "a cell is missing");
+    gb_report_free(report);
+}
+
 /* A table over several sets: one evaluation a set, their mean, and a claim that counts wins. */
 Test(report_claims, sets_means_and_wins)
 {
@@ -135,11 +171,11 @@ Test(report_claims, sets_means_and_wins)
                                        "b-average:n\tmean:b-*:n\tmean\tMean\n"
                                        "b-average:n:gain\tgain:b-average:n\tgain\tGain\n");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins two\n"
-        "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins three\n"
-        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\tis better\n"
-        "x-04\tx/table1\twins:4\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins four\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\tyes\t\t-\twins two\n"
+        "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\tyes\t\t-\twins three\n"
+        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\tyes\t\t-\tis better\n"
+        "x-04\tx/table1\twins:4\tb-*:n\tQuery @ G\tSpan @ G\tyes\t\t-\twins four\n");
     static const char *const sets[] = {"b-one", "b-two", "b-three"};
     static const double span[] = {.2, .3, .4}, query[] = {.3, .4, .1};
     gb_text text = {0};
@@ -229,8 +265,8 @@ Test(report_claims, chance_is_recorded)
 Test(report_claims, columns_at_their_ceiling_decide_nothing)
 {
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tge:1\tset:R@50\tQuery @ G\tSpan @ G\t\tyes\t\t-\tno fewer\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tge:1\tset:R@50\tQuery @ G\tSpan @ G\tyes\t\t-\tno fewer\n");
     const double span[] = {1, .99, .98}, query[] = {.9996, 1, .99}, lower[] = {.9, 1, .9};
     put_pair("set:R@50", span, query, "");
     gb_report *report = build("pair.jsonl");
@@ -250,18 +286,18 @@ Test(report_claims, columns_at_their_ceiling_decide_nothing)
 Test(report_claims, margins_are_shown_beside_the_difference)
 {
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tge:1\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\tassumption: D23\t-"
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tge:1\tset:MRR@10\tQuery @ G\tSpan @ G\tyes\tassumption: D23\t-"
         "\tno lower\n"
-        "x-02\tx/table1\tnear:10%\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\t\t-\tthe same\n"
-        "x-03\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\tconstruction: calibrated"
+        "x-02\tx/table1\tnear:10%\tset:MRR@10\tQuery @ G\tSpan @ G\tyes\t\t-\tthe same\n"
+        "x-03\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\tyes\tconstruction: calibrated"
         "\t-\tabove\n");
     const double span[] = {.302, .302, .301}, query[] = {.3, .301, .299};
     put_pair("set:MRR@10", span, query, "");
     gb_report *report = build("pair.jsonl");
     char *text = text_of(report);
-    cr_expect(strstr(text, "x-01    supported: no lower\n        mean -0.2 over 3 seeds, "
-                           "interval -0.3 to 0.0, margin 1.0\n        assumption: D23\n"),
+    cr_expect(strstr(text, "x-01    supported: no lower\n        paper +0.6; mean -0.2 over 3 "
+                           "seeds, interval -0.3 to 0.0, margin 1.0\n        assumption: D23\n"),
               "%s", text);
     cr_expect(strstr(text, "x-02    supported: the same"), "%s", text);
     cr_expect(strstr(text, "x-03    not judged (construction: calibrated): above"), "%s", text);

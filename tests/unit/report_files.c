@@ -111,12 +111,12 @@ Test(report_files, damaged_tables_name_their_line)
          "Odd\tG\tset:R@50\t1\tpercent\t\tP\tok\t\n",
          ":2"},
         {"tables/claims.tsv",
-         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-         "x\tx/table1\tgt\tset:R@50\tOld @ G\tOdd @ G\t\tyes\t\t-\ts\n",
+         "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+         "x\tx/table1\tgt\tset:R@50\tOld @ G\tOdd @ G\tyes\t\t-\ts\n",
          ":2"},
         {"tables/claims.tsv",
-         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-         "x\tx/table1\teach\tset:R@50\tOld @ G ; Span @ G\tQuery @ G\t\tyes\t\t-\ts\n",
+         "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+         "x\tx/table1\teach\tset:R@50\tOld @ G ; Span @ G\tQuery @ G\tyes\t\t-\ts\n",
          ":2"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {

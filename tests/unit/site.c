@@ -56,7 +56,7 @@ static const char table_json[] =
     "   \"converged\": {\"42\": false, \"43\": true}}],\n"
     " \"claims\": [\n"
     "  {\"claim\": \"x-1\", \"verdict\": \"supported\", \"statement\": \"a > b\", \"mean\": 2,\n"
-    "   \"low\": 1, \"high\": 3, \"seeds\": 3, \"printed_delta\": 0.6, \"reason\": \"\",\n"
+    "   \"low\": 1, \"high\": 3, \"seeds\": 3, \"published\": 0.6, \"reason\": \"\",\n"
     "   \"left\": [\"Span @ G\"], \"kind\": \"ge:1\", \"column\": \"dev:MRR@10\",\n"
     "   \"where\": \"4.2\", \"margin\": 1, \"caution\": \"not compared: only quoted: Old <1>\",\n"
     "   \"over_queries\": {\"p\": 0.03, \"queries\": 9}},\n"
@@ -219,13 +219,15 @@ Test(site, front_page_counts)
               strstr(text, "0 contradicted</b>") && strstr(text, "1 undecided</b>, 1 not judged."));
     cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
     /* A claim that was judged is drawn, one that was not is counted: 0 lies in the middle of -4 to
-     * 4, 2 at three quarters, and the margin of 1 left of 0. */
+     * 4, 2 at three quarters, the margin of 1 left of 0, and the paper's .6 right of it. */
     cr_expect(strstr(text, "<li><span class=\"says\"><a href=\"qac-table1.mini.html#claim-0\">x-1"
                            "</a> a &gt; b</span>"));
     cr_expect(strstr(text, "<svg class=\"forest supported\" role=\"img\" aria-label=\"supported, "
-                           "difference +2.00, interval +1.00 to +3.00\"><line class=\"zero\" "
-                           "x1=\"50.0%\" x2=\"50.0%\" y1=\"0\" y2=\"22\"/><line class=\"grid\" "
-                           "x1=\"37.5%\" x2=\"37.5%\" y1=\"0\" y2=\"22\"/><line x1=\"62.5%\" "
+                           "difference +2.00, interval +1.00 to +3.00, paper +0.60\"><line "
+                           "class=\"zero\" x1=\"50.0%\" x2=\"50.0%\" y1=\"0\" y2=\"22\"/>"
+                           "<line class=\"grid\" x1=\"37.5%\" x2=\"37.5%\" y1=\"0\" y2=\"22\"/>"
+                           "<line class=\"paper\" x1=\"57.5%\" x2=\"57.5%\" y1=\"0\" "
+                           "y2=\"22\"/><line x1=\"62.5%\" "
                            "x2=\"87.5%\" y1=\"11\" y2=\"11\"/><svg x=\"75.0%\""));
     cr_expect(strstr(text, "aria-label=\"undecided, difference +1.00\">"));
     cr_expect_not(strstr(text, "#claim-2"));
@@ -255,25 +257,28 @@ Test(site, patterns_have_the_unit_of_their_columns)
     static const char *const folders[] = {"in"};
     write_site(folders, 1);
     char *text = read_page("index.html");
-    cr_expect(strstr(text, "\"supported, difference +2.00, interval +1.00 to +3.00\""));
+    cr_expect(
+        strstr(text, "\"supported, difference +2.00, interval +1.00 to +3.00, paper +0.60\""));
     free(text);
 }
 
-/* Differences in a table of fractions have the decimals of its cells: .0031 is not 0.00. */
+/* Differences in a table of fractions have the decimals of its cells: .0031 is not 0.00. Where all
+ * claims stand together they are points. */
 Test(site, fractions_keep_their_decimals)
 {
     change_table("\"scale\": 100, \"decimals\": 1", "\"scale\": 1, \"decimals\": 3");
     change_table("\"mean\": 2,", "\"mean\": 0.02,");
     change_table("\"low\": 1, \"high\": 3, \"seeds\"",
                  "\"low\": 0.0031, \"high\": 0.04, \"seeds\"");
-    change_table("\"printed_delta\": 0.6", "\"printed_delta\": 0.015");
-    static const char *const folders[] = {"in"}, *const pages[] = {"claims.html",
-                                                                   "qac-table1.mini.html"};
+    change_table("\"published\": 0.6", "\"published\": 0.015");
+    static const char *const folders[] = {"in"};
+    static const char *const wanted[][2] = {
+        {"qac-table1.mini.html", "<td>+0.015</td><td>+0.020</td><td>+0.003 to +0.040"},
+        {"claims.html", "<td>+1.50</td><td>+2.00</td><td>+0.31 to +4.00"}};
     write_site(folders, 1);
     for (size_t i = 0; i < 2; i++) {
-        char *text = read_page(pages[i]);
-        cr_expect(strstr(text, "<td>+0.020</td><td>+0.003 to +0.040"), "%s", pages[i]);
-        cr_expect(i == 0 || strstr(text, "<td>+0.015</td>"));
+        char *text = read_page(wanted[i][0]);
+        cr_expect(strstr(text, wanted[i][1]), "%s", wanted[i][0]);
         free(text);
     }
 }
@@ -395,7 +400,8 @@ Test(site, claims_page)
         "<tr><td><a href=\"qac-table1.mini.html#claim-0\">x-1</a></td><td class=\"left\">a &gt; "
         "b</td>"
         "<td class=\"left dim\">4.2</td><td class=\"left\"><code>ge:1</code> dev:MRR@10</td>"
-        "<td>+2.00</td><td>+1.00 to +3.00, margin 1.00</td><td>3</td><td class=\"left\">"
+        "<td>+0.60</td><td>+2.00</td><td>+1.00 to +3.00, margin 1.00</td>"
+        "<td class=\"left\">points</td><td>3</td><td class=\"left\">"
         "<span class=\"supported\">supported</span><br>"
         "<span class=\"dim\">not compared: only quoted: Old &lt;1&gt;</span></td></tr>",
         "undecided (needs 4 more seeds)",
@@ -424,13 +430,13 @@ Test(site, table_page)
         "<li><b>MRR</b>: Dev, MRR@10</li>",
         "<figcaption>Span &amp; co, seed 42</figcaption>",
         "href=\"#claim-0\">x-1 supported</a>",
-        "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td>"
+        "<td class=\"left\">a &gt; b</td><td>+0.60</td><td>+2.00</td>"
         "<td>+1.00 to +3.00, margin 1.00</td>",
         "undecided (needs 4 more seeds)",
         "not judged (quoted)",
         "<td class=\"dim\">0.03</td>",
         "<td class=\"left\">cost &lt; time</td>",
-        "aria-label=\"supported, difference +2.00, interval +1.00 to +3.00\">",
+        "aria-label=\"supported, difference +2.00, interval +1.00 to +3.00, paper +0.60\">",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);

@@ -47,12 +47,12 @@ static inline void setup(void)
         "Query\tG\tset:MRR@10\t39.4\tpercent\tbold\tPaper Table 1\tok\t\n"
         "Query\tG\tset:R@50\t88.6\tpercent\t\tPaper Table 1\tok\t\n");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
-        "x-01\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\t0.6\tyes\t\t-\tqueries beat spans\n"
-        "x-02\tx/table1\tbest\tset:MRR@10\tQuery @ G\tOld @ G ; Span @ G\t\tyes\t\t-\tqueries are "
+        "id\ttable\tkind\tcolumn\tleft\tright\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\tyes\t\t-\tqueries beat spans\n"
+        "x-02\tx/table1\tbest\tset:MRR@10\tQuery @ G\tOld @ G ; Span @ G\tyes\t\t-\tqueries are "
         "best\n"
-        "x-03\tx/table1\tgt\tset:R@50\tSpan @ G\tQuery @ G\t\tno\t\t-\tspans find more\n"
-        "y-01\ty/table1\tgt\tset:R@50\tA @ B\tC @ D\t\tyes\t\t-\tof another table\n");
+        "x-03\tx/table1\tgt\tset:R@50\tSpan @ G\tQuery @ G\tno\t\t-\tspans find more\n"
+        "y-01\ty/table1\tgt\tset:R@50\tA @ B\tC @ D\tyes\t\t-\tof another table\n");
     put("tables/deviations.tsv", "id\ttables\tscales\ttopic\tpaper\there\twhy\n"
                                  "D01\tx/table1\tworld\tcollection\tbig\tsmall\tcost\n"
                                  "D02\tx/table1\tpaper\thardware\tone\tother\tmoney\n"
