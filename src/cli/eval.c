@@ -24,8 +24,6 @@ static void judge(const gb_config *config, gb_judge_params *p, const char *path,
              (p->other || p->diff || p->msmarco))
         gb_fail(status, GB_USAGE, NULL, NULL,
                 "--interval, -q and -n are for the measures of one run");
-    else if (path && !p->diff)
-        gb_fail(status, GB_USAGE, NULL, NULL, "--collection is for --diff");
     else if (!path || collection)
         gb_judge_run(p, stdout, status);
     gb_collection_close(collection);
@@ -83,8 +81,8 @@ static int run(const gb_call *call)
          "it lost, and their passages"},
         {"collection", GB_OPTION_TEXT, &collection, 0, "PATH",
          "with --diff, show texts, and tell queries by length and first word: an artifact of "
-         "gabbro "
-         "collection, or what gabbro collection --from reads"},
+         "gabbro collection, or what gabbro collection --from reads",
+         .with = "diff"},
         {"diff-queries", GB_OPTION_U32, &p.diff_queries, 0, NULL,
          "queries shown that each run won; 0: all", .with = "diff"},
         {"diff-passages", GB_OPTION_U32, &p.diff_passages, 0, NULL, "passages shown of each",

@@ -50,6 +50,6 @@ refused() # WHAT TEXT ARGUMENTS...
 }
 refused "two measures are refused" 'by one measure' --diff b.trec -m map -m MRR@10
 refused "so are two ways to compare" 'print different things' --diff b.trec --compare b.trec
-refused "and texts without a use" '--collection is for --diff' --collection beir
+refused "and texts without a use" '--collection has no effect without --diff' --collection beir
 refused "a missing run is named" 'nothing.trec' --diff nothing.trec
 checks_end
