@@ -7,13 +7,15 @@
 -- be there, setting(NAME, OTHERWISE) one that may be missing.
 
 -- What the functions below work on.
-here = {
+here = setmetatable({
   set = nil, -- the set at hand, see declare_set
   tokens = nil, -- ids of its texts, with its own generated queries or others (read)
   seed = run.seeds[1],
   vocabulary = nil, -- of all sets: that of main
   mlm = nil, -- where all other pre-training of a seed starts (begin_seed)
-}
+}, {__index = function(_, name)
+  if name == "set" or name == "tokens" then error('no set is in use yet: begin with use "main"', 0) end
+end})
 
 initial_encoder = run.init or setting("initial_encoder", false)
 -- What BERT and its further pre-training read, as against the passages that are searched.

@@ -45,6 +45,9 @@ END
 refused 2 "a command that makes nothing" 'table1.lua:3: gabbro eval: it makes no artifact' <<END
 artifact("values", "eval", "QRELS", "RUN")
 END
+sed '/^use/d' kept.lua >cocondenser/reproduce/cocondenser/table1.lua
+reproduce table1 --paper cocondenser --dry-run >said 2>&1
+expect "a set must be in use" [ "$? $(grep -c 'table1.lua:4: no set is in use yet: begin with use "main"' said)" = '3 1' ] || cat said
 printf 'paper_cocondenser_mlm_steps = 7\nbm25_depth = 1.5\n' >own
 refused 2 "a setting that its command would refuse" '^gabbro: own:2: bm25_depth = 1.5: gabbro bm25-run: --depth' \
     --settings own </dev/null

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     gb_import_variant variant = {.drop_titles = data[0] & 64,
                                  .repair_encoding = data[0] & 128,
-                                 .regex_answers = data[0] & 128};
+                                 .regex_answers = (data[0] & 144) == 144};
     const char *const *names = layouts[(data[0] & 15) % LAYOUTS]; /* the digits '0' to '8' */
     fuzz_import_path(fuzz_parts("layout", names, data + 1, size - 1), variant, NULL);
     return 0;

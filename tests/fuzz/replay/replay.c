@@ -1,6 +1,7 @@
 /* Stands in for libFuzzer in the everyday tests, with any compiler: feeds a target the files of its
- * corpus, each whole and cut off behind each of its bytes, large ones at a thousand places.
- *   fuzz_TARGET FOLDER */
+ * corpus, each whole and cut off behind each of its bytes, large ones at a thousand places. What
+ * does not begin with "bad-" must be accepted whole: a corpus that its reader does not know any
+ * more reaches nothing behind the first check. fuzz_TARGET FOLDER */
 #include <gabbro/base.h>
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 enum { PLACES = 1000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+extern size_t fuzz_accepted;
 
 /* Where the sanitizers see what is read behind the end. */
 static void feed(const char *data, size_t size)
@@ -35,7 +37,12 @@ static size_t feed_file(const char *folder, const char *name)
         exit(1);
     }
     size_t stride = size / PLACES + 1, inputs = 1;
+    size_t before = fuzz_accepted;
     feed(data, size);
+    if (fuzz_accepted == before && strncmp(name, "bad-", 4) != 0) {
+        fprintf(stderr, "%s is not accepted\n", name);
+        exit(1);
+    }
     for (size_t length = 0; length < size; length += stride, inputs++)
         feed(data, length);
     free(data);
