@@ -157,7 +157,7 @@ BEGIN {
 }
 {
     n = ++count[$1]
-    verdict[$1, n] = $2; mean[$1, n] = $3; low[$1, n] = $4; high[$1, n] = $5
+    verdict[$1, n] = $2; mean[$1, n] = $3; low[$1, n] = $4; high[$1, n] = $5; published[$1, n] = $6
     if (n > most) most = n
 }
 function limit(x, bound) { return x > bound ? bound : x < -bound ? -bound : x }
@@ -180,6 +180,8 @@ END {
             y = top + (i - .5) * step
             fill = colour[verdict[paper, i]]
             printf "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\" stroke-width=\"1.2\" opacity=\"%s\"/>\n", place(low[paper, i]), y, place(high[paper, i]), fill, verdict[paper, i] == "undecided" ? ".45" : "1"
+            if (published[paper, i] != "")
+                printf "<path d=\"M%.1f %.1fv5\" stroke=\"#222\"/>\n", place(published[paper, i]), y - 2.5
             printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"/>\n", place(mean[paper, i]), y, fill
         }
     }
@@ -190,6 +192,6 @@ END {
         printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#222\">%s</text>\n", x + 14, total - 8, name
         x += 110
     }
-    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points in the claimed direction; lines are intervals over seeds, cut at %d</text>\n", x + 10, total - 8, bound
+    printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#666\">points as claimed, cut at %d; lines: intervals over seeds; black strokes: the papers</text>\n", x + 10, total - 8, bound
     print "</svg>"
 }' >docs/pictures/forest.svg
