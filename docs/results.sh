@@ -73,7 +73,8 @@ awk -v words="$work/undecided" '
 !skip' "$work/counted.md" >"$work/worded.md"
 
 # Claims as lines of a table. In docs/results.md a comment "claims mini qac-02 qac-05" names those of the table below it.
-cat >"$work/lines.awk" <<'END'
+# shellcheck disable=SC2016 # awk's own $
+lines='
 function number(value, unit,    text) {
     text = value == "" ? "" : sprintf(unit == "points" ? "%+.1f" : "%+.2f", value)
     return text + 0 == 0 ? substr(text, 2) : text # no sign of zero
@@ -86,8 +87,8 @@ function line(f,    unit) {
 function head() {
     return "| claim | statement | paper | here | interval | seeds | verdict |\n|---|---|---|---|---|---|---|"
 }
-END
-awk -f "$work/lines.awk" -f - "$work/claims.tsv" "$work/worded.md" >"$work/results.md" <<'END'
+'
+awk "$lines"'
 FILENAME != file { file = FILENAME; files++ }
 files == 1 { split($0, f, "\t"); lines[f[2], f[4]] = line(f); next }
 /^<!-- claims / {
@@ -106,24 +107,22 @@ files == 1 { split($0, f, "\t"); lines[f[2], f[4]] = line(f); next }
     next
 }
 /^<!-- end/ { skip = 0 }
-!skip
-END
+!skip' "$work/claims.tsv" "$work/worded.md" >"$work/results.md"
 
 # All of them: docs/claims.md up to its first heading of a paper stays as it is.
 {
     sed '/^## /,$d' docs/claims.md
     while read -r paper title; do
         printf '## %s\n\n' "$title"
-        awk -f "$work/lines.awk" -f - "$work/claims.tsv" <<END
+        awk -v paper="${paper%.*}" -v scale="${paper#*.}" "$lines"'
 BEGIN { print head() }
-{ split(\$0, f, "\t") }
-f[1] == "${paper%.*}" && f[2] == "${paper#*.}" {
+{ split($0, f, "\t") }
+f[1] == paper && f[2] == scale {
     if (f[3] != table) print "| **" f[3] "** | | | | | | |"
     table = f[3]
     print line(f)
 }
-END { print "" }
-END
+END { print "" }' "$work/claims.tsv"
     done <<END
 qac.mini Query-as-context pre-training
 qac.squad Query-as-context pre-training, on real text
