@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 docs/pictures/recorded.sh "$1" "$work" >/dev/null
 
 # One line a claim, with tabs between: paper, scale, table, id, statement, the paper's difference, mean, name of the difference
-# that decides, both ends of its interval, unit, seeds, verdict.
+# that decides, both ends of its interval, unit, seeds, verdict, margin or "".
 awk '
 BEGIN { OFS = "\t" }
 /^<tr><td><a href="[^"]*#claim-/ {
@@ -30,10 +30,12 @@ BEGIN { OFS = "\t" }
     sub(/^[^:]*: /, "", name)
     sub(/\)$/, "", name)
     sub(/ .*/, "", cell[6])
+    margin = cell[7] ~ /margin/ ? cell[7] : ""
+    sub(/.*margin /, "", margin)
     sub(/,? ?margin .*/, "", cell[7])
     split(cell[7], ends, " to ")
-    print paper, slug[2], table, cell[1], cell[2], cell[5], cell[6], name, ends[1], ends[2], cell[8], cell[9], cell[10]
-}' "$work/site/claims.html" >"$work/claims.tsv"
+    print paper, slug[2], table, cell[1], cell[2], cell[5], cell[6], name, ends[1], ends[2], cell[8], cell[9], cell[10], margin
+}' "$work/site/claims.html" | awk '{ print ($0 ~ /\/fig/ ? 1 : 0) "\t" $0 }' | sort -s -k1,1 | cut -f2- >"$work/claims.tsv" # figures last
 
 # Counts a paper: from the summaries of the page.
 awk '
@@ -64,8 +66,8 @@ awk -v counts="$work/counts" '
 median() { sort -g | awk '{ x[NR] = $1 } END { printf "%.1f", NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'; }
 awk -F '\t' '$2 == "mini" && $6 != "" && $11 == "points" && $13 ~ /^undecided/ { print $6, $9, $10 }' "$work/claims.tsv" >"$work/open"
 {
-    echo "Where a claim is undecided, the paper's own difference is mostly small. It is known for $(wc -l <"$work/open") undecided claims; in"
-    echo "the median it is $(awk '{ print $1 < 0 ? -$1 : $1 }' "$work/open" | median) points, while the intervals here reach $(awk '{ print ($3 - $2) / 2 }' "$work/open" | median) points to each side, and $(awk '$2 <= $1 && $1 <= $3' "$work/open" | wc -l) of them contain it."
+    echo "Where a claim is undecided, the paper's own difference is mostly small: known for $(wc -l <"$work/open") undecided claims, it is"
+    echo "$(awk '{ print $1 < 0 ? -$1 : $1 }' "$work/open" | median) points in the median, while the intervals here reach $(awk '{ print ($3 - $2) / 2 }' "$work/open" | median) points to each side."
 } >"$work/undecided"
 awk -v words="$work/undecided" '
 /^<!-- undecided/ { print; while ((getline line < words) > 0) print line; skip = 1; next }
@@ -79,10 +81,11 @@ function number(value, unit,    text) {
     text = value == "" ? "" : sprintf(unit == "points" ? "%+.1f" : "%+.2f", value)
     return text + 0 == 0 ? substr(text, 2) : text # no sign of zero
 }
-function line(f,    unit) {
-    unit = f[11] == "points" || f[7] == "" ? "" : " " f[11]
-    return "| " f[4] " | " f[5] " | " number(f[6], f[11]) " | " number(f[7], f[11]) unit (f[8] == "" ? "" : " (" f[8] ")") " | " \
-        (f[9] == "" ? "" : number(f[9], f[11]) " to " number(f[10], f[11])) " | " f[12] " | " f[13] " |"
+function with_unit(value, unit) { return number(value, unit) (value == "" || unit == "points" ? "" : " " unit) }
+function line(f) {
+    return "| " f[4] " | " f[5] " | " with_unit(f[6], f[11]) " | " with_unit(f[7], f[11]) (f[8] == "" ? "" : " (" f[8] ")") " | " \
+        (f[9] == "" ? "" : number(f[9], f[11]) " to " number(f[10], f[11])) (f[14] == "" || f[7] == "" ? "" : ", margin " f[14] + 0) \
+        " | " f[12] " | " f[13] " |"
 }
 function head() {
     return "| claim | statement | paper | here | interval | seeds | verdict |\n|---|---|---|---|---|---|---|"
@@ -90,7 +93,12 @@ function head() {
 '
 awk "$lines"'
 FILENAME != file { file = FILENAME; files++ }
-files == 1 { split($0, f, "\t"); lines[f[2], f[4]] = line(f); next }
+files == 1 {
+    split($0, f, "\t")
+    sub(/ \(needs .*/, "", f[13])
+    lines[f[2], f[4]] = line(f)
+    next
+}
 /^<!-- claims / {
     print
     print ""
@@ -132,8 +140,11 @@ costa.mini Contrastive span prediction (COSTA)
 END
 } | sed '$d' >"$work/claims.md"
 
+# The two lines of README.md that count them.
+all=$(($(wc -l <tables/claims.tsv) - 1)) recorded=$(awk -F '\t' '$2 == "mini"' "$work/claims.tsv" | wc -l)
 total=$(sed -n 's/^| all four | \([0-9]*\) | \([0-9]*\) | \([0-9]*\) | \([0-9]*\) |$/\1 are supported on the mini world, \2 contradicted, \3 undecided and \4 not judged/p' "$work/counts")
-sed "s/[0-9]* are supported on the mini world, .* not judged$/$total/" README.md >"$work/README.md"
+sed "s/^Of [0-9]* comparisons that the papers make [0-9]* have recorded results:$/Of $all comparisons that the papers make $recorded have recorded results:/
+s/^[0-9]* are supported on the mini world, .* not judged$/$total/" README.md >"$work/README.md"
 
 if [ "$check" ]; then
     diff -u docs/results.md "$work/results.md" && diff -u docs/claims.md "$work/claims.md" &&

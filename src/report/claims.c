@@ -306,8 +306,9 @@ static const char *kept_text(const question *q, gb_text *text, gb_status *status
     return kept;
 }
 
-/* "SEED", "BERT against BM25", or a column where rows are compared in several; of the comparison
- * that decides. */
+/* "SEED" of several lefts, "against BM25" of several rights, "BERT against BM25" of both, and of
+ * steps and of differences whose direction the claim leaves open; before it the column where rows
+ * are compared in several. Of the comparison that decides. */
 static const char *shown_label(const question *q, const gb_judgement *j, gb_status *status)
 {
     if (j->comparisons < 2 || !j->seeds)
@@ -317,14 +318,21 @@ static const char *shown_label(const question *q, const gb_judgement *j, gb_stat
     const gb_spec_row *rows = q->report->spec->rows;
     const char *header = q->part_count > 1 ? q->report->columns[p->column].header : "";
     /* The sides that are not the same in all comparisons; of a pair its left one. */
-    bool pairs = q->claim->rule.kind == GB_CLAIM_PAIRS;
-    bool by_left = p->lefts > 1, by_right = p->count > p->lefts + 1 && !(by_left && pairs);
-    size_t left = c->above == c->right ? c->below : c->above;
+    gb_claim_kind kind = q->claim->rule.kind;
+    bool ordered = kind == GB_CLAIM_RISING || kind == GB_CLAIM_FALLING || kind == GB_CLAIM_NEAR;
+    bool by_left = p->lefts > 1, by_right = p->count > p->lefts + 1;
+    size_t left = c->above == c->right ? c->below : c->above, right = c->right;
+    if (ordered) {
+        by_left = by_right = true;
+        left = c->above;
+        right = c->below;
+    }
+    by_right = by_right && !(by_left && kind == GB_CLAIM_PAIRS);
     gb_text text = {0};
     gb_text_printf(&text, "%s%s", header, *header && (by_left || by_right) ? ", " : "");
-    gb_text_printf(&text, "%s%s%s", by_left ? rows[p->rows[left]].label : "",
-                   by_left && by_right ? " against " : "",
-                   by_right ? rows[p->rows[c->right]].label : "");
+    gb_text_printf(&text, "%s%s%s%s", by_left ? rows[p->rows[left]].label : "",
+                   by_left && by_right ? " " : "", by_right ? "against " : "",
+                   by_right ? rows[p->rows[right]].label : "");
     return kept_text(q, &text, status);
 }
 
