@@ -34,8 +34,9 @@ BEGIN { OFS = "\t" }
     sub(/.*margin /, "", margin)
     sub(/,? ?margin .*/, "", cell[7])
     split(cell[7], ends, " to ")
-    print paper, slug[2], table, cell[1], cell[2], cell[5], cell[6], name, ends[1], ends[2], cell[8], cell[9], cell[10], margin
-}' "$work/site/claims.html" | awk '{ print ($0 ~ /\/fig/ ? 1 : 0) "\t" $0 }' | sort -s -k1,1 | cut -f2- >"$work/claims.tsv" # figures last
+    print table ~ /\/fig/, paper, slug[2], table, cell[1], cell[2], cell[5], cell[6], name, ends[1], ends[2], cell[8], cell[9], \
+        cell[10], margin
+}' "$work/site/claims.html" | sort -s -k1,1 | cut -f2- >"$work/claims.tsv" # figures last
 
 # Counts a paper: from the summaries of the page.
 awk '
@@ -57,10 +58,6 @@ BEGIN {
     for (i = 1; i <= 4; i++) all[i] += count[i]
 }
 END { printf "| all four | %d | %d | %d | %d |\n%s", all[1], all[2], all[3], all[4], other }' "$work/site/index.html" >"$work/counts"
-awk -v counts="$work/counts" '
-/^<!-- counts/ { print; while ((getline line < counts) > 0) print line; skip = 1; next }
-/^<!-- end/ { skip = 0 }
-!skip' docs/results.md >"$work/counted.md"
 
 # What the undecided claims on the mini world have in common, in points.
 median() { sort -g | awk '{ x[NR] = $1 } END { printf "%.1f", NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'; }
@@ -69,12 +66,9 @@ awk -F '\t' '$2 == "mini" && $6 != "" && $11 == "points" && $13 ~ /^undecided/ {
     echo "Where a claim is undecided, the paper's own difference is mostly small: known for $(wc -l <"$work/open") undecided claims, it is"
     echo "$(awk '{ print $1 < 0 ? -$1 : $1 }' "$work/open" | median) points in the median, while the intervals here reach $(awk '{ print ($3 - $2) / 2 }' "$work/open" | median) points to each side."
 } >"$work/undecided"
-awk -v words="$work/undecided" '
-/^<!-- undecided/ { print; while ((getline line < words) > 0) print line; skip = 1; next }
-/^<!-- end/ { skip = 0 }
-!skip' "$work/counted.md" >"$work/worded.md"
 
-# Claims as lines of a table. In docs/results.md a comment "claims mini qac-02 qac-05" names those of the table below it.
+# Claims as lines of a table, and what stands between comments of docs/results.md: the counts, the words on undecided claims, and
+# below "claims mini qac-02 qac-05" the table of these.
 # shellcheck disable=SC2016 # awk's own $
 lines='
 function number(value, unit,    text) {
@@ -91,16 +85,22 @@ function head() {
     return "| claim | statement | paper | here | interval | seeds | verdict |\n|---|---|---|---|---|---|---|"
 }
 '
-awk "$lines"'
-FILENAME != file { file = FILENAME; files++ }
-files == 1 {
+awk -v work="$work" "$lines"'
+NR == FNR {
     split($0, f, "\t")
     sub(/ \(needs .*/, "", f[13])
     lines[f[2], f[4]] = line(f)
     next
 }
+/^<!-- end/ { skip = 0 }
+skip { next }
+{ print }
+/^<!-- / && !/^<!-- end/ { skip = 1 }
+/^<!-- (counts|undecided)/ {
+    sub(/:/, "", $2)
+    while ((getline text < (work "/" $2)) > 0) print text
+}
 /^<!-- claims / {
-    print
     print ""
     print head()
     for (i = 4; i < NF; i++) {
@@ -111,11 +111,7 @@ files == 1 {
         print lines[$3, $i]
     }
     print ""
-    skip = 1
-    next
-}
-/^<!-- end/ { skip = 0 }
-!skip' "$work/claims.tsv" "$work/worded.md" >"$work/results.md"
+}' "$work/claims.tsv" docs/results.md >"$work/results.md"
 
 # All of them: docs/claims.md up to its first heading of a paper stays as it is.
 {
