@@ -83,7 +83,7 @@ site_bar report_site_claim_difference(const site_table *table, const json_t *cla
                       .high = factor * report_json_real_of(claim, "high"),
                       .published = factor * report_json_real_of(claim, "published"),
                       .margin = isnan(margin) ? 0 : factor * margin,
-                      .digits = factor == 1 && decimals > 2 ? decimals : 2};
+                      .digits = decimals > 2 ? decimals : 2};
 }
 
 bool report_site_claim_points(const site_table *table, const json_t *claim, site_bar *bar)
@@ -92,6 +92,8 @@ bool report_site_claim_points(const site_table *table, const json_t *claim, site
     double scale = column ? report_json_real_of(column, "scale") : NAN;
     bool points = scale > 0 && gb_has_ceiling(gb_json_text(claim, "column"));
     *bar = report_site_claim_difference(table, claim, points ? 100 / scale : 1);
+    if (points)
+        bar->digits = 2;
     return points;
 }
 

@@ -1,7 +1,9 @@
 /* Stands in for libFuzzer in the everyday tests, with any compiler: feeds a target the files of its
  * corpus, each whole and cut off behind each of its bytes, large ones at a thousand places. What
  * does not begin with "bad-" must be accepted whole: a corpus that its reader does not know any
- * more reaches nothing behind the first check. fuzz_TARGET FOLDER */
+ * more reaches nothing behind the first check.
+ *
+ *   fuzz_TARGET FOLDER */
 #include <gabbro/base.h>
 
 #include <dirent.h>
