@@ -120,14 +120,21 @@ static bool at_chance(const gb_report *report, const found *f)
     return f->count && !isnan(chance) && f->sum / (double)f->count <= chance + .02;
 }
 
+/* Published value of a cell in the unit shown, NAN if the paper has none. */
+static double published_value(const gb_report *report, size_t row, size_t column)
+{
+    const gb_table_spec *spec = report->spec;
+    const gb_cell *cell = &spec->cells[row * spec->column_count + column];
+    return cell->present ? cell->value : NAN;
+}
+
 /* Whether a row can be compared in the column; else the reason is noted. */
 static bool comparable(question *q, size_t row, size_t column)
 {
-    const gb_table_spec *spec = q->report->spec;
-    bool quoted = spec->rows[row].role == GB_ROW_QUOTED;
+    bool quoted = q->report->spec->rows[row].role == GB_ROW_QUOTED;
     found f = find(q, row, column);
     if (!f.count && quoted && strcmp(q->report->scale, "paper") == 0)
-        return spec->cells[row * spec->column_count + column].present;
+        return !isnan(published_value(q->report, row, column));
     if (!f.count)
         q->rows[row].left_out |= quoted ? QUOTED : MISSING;
     else if (at_chance(q->report, &f))
@@ -208,9 +215,8 @@ static bool fill_parts(question *q, gb_status *status)
 static double side_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
 {
     double value = report_run_value(report, run, row, column) * report->columns[column].scale;
-    const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
     bool quoted = report->spec->rows[row].role == GB_ROW_QUOTED;
-    return isnan(value) && quoted && cell->present ? cell->value : value;
+    return isnan(value) && quoted ? published_value(report, row, column) : value;
 }
 
 static bool has_all(const question *q, const gb_seed_run *run)
@@ -287,12 +293,9 @@ static double published_difference(const question *q, const gb_judgement *j)
         return NAN;
     const part *p;
     const gb_comparison *decides = shown_comparison(q, j, &p);
-    const gb_table_spec *spec = q->report->spec;
     double values[GB_MOST_SIDES], margin;
-    for (size_t i = 0; i < p->count; i++) {
-        const gb_cell *cell = &spec->cells[p->rows[i] * spec->column_count + p->column];
-        values[i] = cell->present ? cell->value : NAN;
-    }
+    for (size_t i = 0; i < p->count; i++)
+        values[i] = published_value(q->report, p->rows[i], p->column);
     return gb_comparison_difference(decides, &q->claim->rule, values, &margin);
 }
 
