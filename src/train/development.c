@@ -22,7 +22,7 @@ const gb_dev_settings gb_dev_defaults = {.measure = "MRR@10"};
 const gb_option gb_dev_options[] = {
     {"dev", GB_OPTION_TEXT, FIELD(split), 0, "SPLIT",
      "measure the model on this split on the way, and keep the best one; train: on training "
-     "queries that are held out; auto: dev, but train if there is no test beside it"},
+     "queries that are held out; auto: dev, but train if no test can be measured beside it"},
     {"dev-every", GB_OPTION_U32, FIELD(every), 0, NULL,
      "steps from one measurement to the next; 0: a tenth of the training"},
     {"dev-queries", GB_OPTION_U32, FIELD(queries), 0, NULL,
@@ -157,16 +157,22 @@ static bool hold_out(train_dev *d, gb_training_set *set, gb_status *status)
                           "no training query is left beside those held out"));
 }
 
-/* The name of the split. A split that chooses a model is none to report results on: where dev is
- * the only one, queries of train are held out. */
-static const char *name_split(const train_dev *d)
+/* The name of the split, NULL after an error. A split that chooses a model is none to report
+ * results on: where no test can be measured beside dev, queries of train are held out. */
+static const char *name_split(const train_dev *d, gb_status *status)
 {
     const char *split = d->how.settings->split;
     if (strcmp(split, "auto") != 0)
         return split;
-    bool both = gb_collection_has_split(d->how.collection, "dev") &&
-                gb_collection_has_split(d->how.collection, "test");
-    return both ? "dev" : "train";
+    gb_splits splits;
+    bool dev = false, test = false, ok = gb_splits_open(d->how.collection, &splits, status);
+    for (size_t i = 0; ok && i < splits.count; i++) {
+        dev = dev || !strcmp(splits.items[i].name, "dev");
+        test = test || !strcmp(splits.items[i].name, "test");
+    }
+    if (ok)
+        gb_splits_free(&splits);
+    return !ok ? NULL : dev && test ? "dev" : "train";
 }
 
 static bool choose_queries(train_dev *d, gb_training_set *set, gb_status *status)
@@ -225,8 +231,8 @@ train_dev *train_dev_open(const train_dev_params *params, gb_training_set *set, 
     if (!d)
         return NULL;
     d->how = *params;
-    d->name = name_split(d);
-    if (!gb_metrics_add(&d->metric, params->settings->measure, status) ||
+    d->name = name_split(d, status);
+    if (!d->name || !gb_metrics_add(&d->metric, params->settings->measure, status) ||
         !choose_queries(d, set, status) || !choose_passages(d, status) ||
         (params->settings->run && !train_dev_read_run(d, status))) {
         train_dev_close(d);

@@ -93,6 +93,18 @@ expect "late interaction is measured, too" [ "$(wc -l <"$sparse/development.tsv"
 towers=$(made $training --dev dev --two-towers)
 expect "so are two towers" [ -e "$towers/model/query/model.safetensors" ]
 
+# A collection with the split test alone: half of its queries are dev, but the rest of test are those that train.
+mkdir -p alone/qrels
+cp beir/corpus.jsonl beir/queries.jsonl alone
+cat beir/qrels/train.tsv >alone/qrels/test.tsv
+of_alone="--collection $(made collection --from alone)"
+alone="$of_alone --tokens $(made tokenize $of_alone --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 16)"
+chosen=$(made finetune $alone --init "$encoder" --negatives "$(made bm25-run $of_alone --depth 8)" --batch 4 --negatives-per-query 1 \
+    --learning-rate .001 --dropout 0 --epochs 1 --dev auto)
+expect "without a test to report on dev does not choose: $(fact split "$chosen")" [ "$(fact split "$chosen")" = train ]
+chosen=$(made finetune $own --init "$encoder" --negatives "$negatives" --batch 8 --learning-rate .001 --dropout 0 --epochs 1 --dev auto)
+expect "nor with dev alone: $(fact split "$chosen")" [ "$(fact split "$chosen")" = train ]
+
 # ---- stopped and resumed ---------------------------------------------------------------------------
 stopped()
 {
