@@ -71,7 +71,8 @@ typedef struct gb_run {
     size_t place_count;   /* queries that places has room for */
 } gb_run;
 void gb_run_free(gb_run *run);
-/* Appends the list of a query that the run must not have yet (not checked); hits are copied. */
+/* Appends the list of a query that the run must not have yet (not checked); hits are copied.
+ * GB_DATA: a score that is not a number. */
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status);
 /* The list of a query, or NULL. */
 const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);

@@ -1,6 +1,7 @@
 /* Ranked lists in memory. */
 #include <gabbro/eval.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,10 @@ static bool grow_places(gb_run *run, uint32_t query, gb_status *status)
 
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status)
 {
+    for (uint32_t i = 0; i < count; i++)
+        if (isnan(hits[i].score))
+            return gb_fail(status, GB_DATA, NULL, "look for very large numbers in the vectors",
+                           "the score of a passage is not a number");
     if (!gb_grow(&run->hits, &run->hit_capacity, run->hit_count + count, sizeof(gb_hit), status) ||
         !gb_grow(&run->lists, &run->list_capacity, run->list_count + 1, sizeof(gb_run_list),
                  status) ||

@@ -31,7 +31,7 @@ typedef struct retrieve_part {
 } retrieve_part;
 bool retrieve_write_part(const retrieve_part *part, gb_status *status);
 
-#define RETRIEVE_MODEL 80 /* bytes that name a model */
+#define RETRIEVE_MODEL (GB_IDENTITY + 32) /* bytes that name a model and its pooling */
 /* Puts folders of vectors into the order of their texts, by vectors.json; ordered [count]. model:
  * what made them, "" if it is not known. GB_DATA as for gb_vector_set_open. */
 bool retrieve_order_shards(const char *const *folders, size_t count, const char **ordered,

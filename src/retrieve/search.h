@@ -27,6 +27,11 @@ static inline gb_found retrieve_search_from(const gb_found *found, size_t query,
 {
     return (gb_found){found->rows + query * k, found->scores + query * k};
 }
+/* Whether score a ranks above b; NaN is below every number. */
+static inline bool retrieve_search_better(float a, float b)
+{
+    return !isnan(a) && (isnan(b) || a > b);
+}
 /* The best k of two falling lists into the first; among equal scores the first list's come first,
  * whose rows are lower. Rows of the second count from `base`. scratch [k]. */
 void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,

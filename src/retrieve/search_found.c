@@ -3,7 +3,6 @@
 
 #include <gabbro/ops.h>
 
-#include <math.h>
 #include <string.h>
 
 static const float *read_window(void *context, uint32_t first, uint32_t count, gb_status *status)
@@ -26,17 +25,13 @@ gb_vectors retrieve_search_part(search_window *window, const gb_vectors *all, ui
     return part;
 }
 
-static bool better(float a, float b)
-{
-    return !isnan(a) && (isnan(b) || a > b);
-}
-
 void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
                            const gb_found *scratch)
 {
     for (uint32_t i = 0, a = 0, b = 0; i < k; i++) {
         bool first = other->rows[b] == GB_NO_ROW ||
-                     (found->rows[a] != GB_NO_ROW && !better(other->scores[b], found->scores[a]));
+                     (found->rows[a] != GB_NO_ROW &&
+                      !retrieve_search_better(other->scores[b], found->scores[a]));
         scratch->rows[i] = first ? found->rows[a] : base + other->rows[b];
         scratch->scores[i] = first ? found->scores[a] : other->scores[b];
         a += first;

@@ -16,11 +16,6 @@ typedef struct best_passages {
     uint32_t k;            /* at most */
 } best_passages;
 
-static bool better(float a, float b)
-{
-    return !isnan(a) && (isnan(b) || a > b);
-}
-
 /* Passages come in ascending order, so that an equal score goes behind those before it. */
 static void keep_best(void *context, uint32_t query, const uint32_t *rows, const float *scores,
                       uint32_t count)
@@ -29,12 +24,12 @@ static void keep_best(void *context, uint32_t query, const uint32_t *rows, const
     gb_found list = retrieve_search_from(b->found, query, b->k);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t have = b->have[query];
-        if (have == b->k && !better(scores[i], list.scores[have - 1]))
+        if (have == b->k && !retrieve_search_better(scores[i], list.scores[have - 1]))
             continue;
         uint32_t low = 0, high = have; /* behind all that are as good */
         while (low < high) {
             uint32_t middle = (low + high) / 2;
-            if (better(scores[i], list.scores[middle]))
+            if (retrieve_search_better(scores[i], list.scores[middle]))
                 high = middle;
             else
                 low = middle + 1;

@@ -6,13 +6,13 @@
 
 /* A folder, with what vectors.json says where gabbro made it. */
 typedef struct shard {
-    const char *folder;         /* as named */
-    char model[RETRIEVE_MODEL]; /* "" in a folder of somebody else */
-    char texts[80];             /* what was encoded: step, and passages or split */
-    uint32_t first;             /* row of its first text */
-    uint32_t rows;              /* texts */
-    uint32_t total;             /* texts of all shards */
-    bool ours;                  /* there is a vectors.json */
+    const char *folder;           /* as named */
+    char model[RETRIEVE_MODEL];   /* "" in a folder of somebody else */
+    char texts[64 + GB_IDENTITY]; /* what was encoded: passages or split, and of what */
+    uint32_t first;               /* row of its first text */
+    uint32_t rows;                /* texts */
+    uint32_t total;               /* texts of all shards */
+    bool ours;                    /* there is a vectors.json */
 } shard;
 
 static bool describe(shard *s, gb_status *status)

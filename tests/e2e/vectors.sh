@@ -66,6 +66,24 @@ refused "one shard of three" "texts 0 to 65 are missing" search --queries "$quer
 refused "a shard twice" "texts 66 to 132 are there twice" search --queries "$queries" --passages "$shard" \
     --passages "$shard" --passages "$(made encode "$@" --shard-index 0 --shard-count 3)"
 
+# One model, two poolings. A folder is known by its hash, which is longer than an artifact's name.
+cp -r "$model/model" folder
+pooled() # POOLING ARGUMENTS...
+{
+    pooling=$1
+    shift
+    made encode --model folder --pooling "$pooling" --collection "$collection" --tokens "$tokens" "$@"
+}
+refused "vectors of two poolings" "encode both with one retriever" search --queries "$(pooled mean --split train)" \
+    --passages "$(pooled cls)"
+refused "shards of two poolings" "encode all shards in the same way" search --queries "$queries" \
+    --passages "$(pooled mean --shard-index 0 --shard-count 2)" --passages "$(pooled cls --shard-index 1 --shard-count 2)"
+for member in path type; do
+    sed "s/\"$member\": *\"1_Pooling\"/\"$member\": 1/; s/\"$member\": *\"[a-z_.]*Pooling\"/\"$member\": 1/" \
+        "$model/model/modules.json" >folder/modules.json
+    refused "a module whose $member is a number" "$member" embed folder beir/corpus.jsonl
+done
+
 # Vectors of somebody else: a folder of two files.
 whole=$(made encode "$@")
 mkdir own
