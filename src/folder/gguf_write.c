@@ -281,7 +281,8 @@ static bool check(const gguf *g, const gb_sentence_settings *sentence, gb_status
     return !what || gb_fail(status, GB_DATA, path, "there is no such model in GGUF", "%s", what);
 }
 
-static bool write_all(gguf *g, const gb_sentence_settings *sentence, gb_status *status)
+static bool write_all(gguf *g, const char *path, const gb_sentence_settings *sentence,
+                      gb_status *status)
 {
     const size_t count = gb_bert_weight_count(&g->config, false);
     uint64_t largest = 0;
@@ -304,8 +305,9 @@ static bool write_all(gguf *g, const gb_sentence_settings *sentence, gb_status *
         const gb_weight_spec spec = gb_bert_weight_at(&g->config, i);
         ok = put_tensor(g, &spec, status);
     }
-    if (fseek(g->out, 16, SEEK_SET) == 0)
-        fwrite(&g->keys, sizeof g->keys, 1, g->out);
+    if (ok && fseek(g->out, 16, SEEK_SET) != 0)
+        return gb_fail(status, GB_DATA, path, "name a file", "GGUF cannot be written to a pipe");
+    fwrite(&g->keys, sizeof g->keys, 1, g->out);
     return ok;
 }
 
@@ -318,7 +320,7 @@ bool gb_gguf_write(const gb_folder *folder, bool half, const char *path, gb_stat
               (g.vocab = gb_folder_vocab(folder, status)) && check(&g, &sentence, status) &&
               (out = gb_out_open(path, status));
     g.out = out ? gb_out_stream(out) : NULL;
-    ok = ok && write_all(&g, &sentence, status);
+    ok = ok && write_all(&g, path, &sentence, status);
     gb_vocab_destroy(g.vocab);
     free(g.values);
     if (ok)

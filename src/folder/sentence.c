@@ -216,11 +216,11 @@ static bool read_module(const source *from, const json_t *module, const char *mo
                         gb_sentence_settings *settings, gb_status *status)
 {
     const char *type = "", *sub = "";
-    if (!json_is_object(module) ||
-        !gb_json_get_string(module, "type", modules_path, &type, status) ||
+    if (!json_is_object(module))
+        return gb_fail(status, GB_DATA, modules_path, NULL, "a module is no JSON object");
+    if (!gb_json_get_string(module, "type", modules_path, &type, status) ||
         !gb_json_get_string(module, "path", modules_path, &sub, status))
-        return json_is_object(module) ||
-               gb_fail(status, GB_DATA, modules_path, NULL, "a module is no JSON object");
+        return false;
     const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
     if (strcmp(kind, "Transformer") == 0 || strcmp(kind, "MLMTransformer") == 0) {
         return *sub == '\0' || gb_fail(status, GB_DATA, modules_path, "give that folder instead",

@@ -35,5 +35,9 @@ refused 3 "an encoder of another kind" 'is not written as GGUF' convert-model "$
 refused 3 "a cross-encoder" 'cross-encoder' convert-model "$golden/cross" --to x.gguf
 refused 3 "a GGUF file as a model" "whole.gguf: a GGUF file, which is not read" embed whole.gguf
 refused 3 "no model" 'nothing: no folder and no artifact' convert-model nothing --to x.gguf
+mkfifo pipe
+cat pipe >/dev/null &
+refused 3 "a pipe" 'GGUF cannot be written to a pipe' convert-model "$golden/bert" --to pipe
+wait
 expect "nothing is left of what was refused" [ ! -e x.gguf ]
 checks_end
