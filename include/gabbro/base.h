@@ -376,6 +376,11 @@ int64_t gb_unpack_read(gb_unpack *unpack, void *bytes, size_t size, gb_status *s
 /* Bytes of the file, as it is packed: how many were read; of how many, 0 where that is unknown. */
 void gb_unpack_place(const gb_unpack *unpack, uint64_t *read, uint64_t *of);
 void gb_unpack_close(gb_unpack *unpack); /* NULL ok */
+/* Length of a file name without .gz or .zst. */
+size_t gb_unpack_stem(const char *name);
+/* *path becomes folder/name, folder/name.gz or folder/name.zst, whichever exists, or NULL; the
+ * caller frees it. False only on lack of memory. */
+bool gb_unpack_find(const char *folder, const char *name, char **path, gb_status *status);
 
 /* Lines of such a file, for TSV, JSONL, qrels. They have
  * no end-of-line; "\r\n" is accepted, and UTF-8's byte order mark before the first. A file cut

@@ -56,11 +56,23 @@ static bool begins(const gb_unpack *u, const unsigned char *magic, size_t length
     return !memcmp(u->read + u->first, magic, there < length ? there : length);
 }
 
+/* Zstd's frames that are to be skipped, with which pzstd begins: 5? 2a 4d 18. */
+static bool begins_skipped(const gb_unpack *u)
+{
+    unsigned char magic[] = {u->end > u->first ? u->read[u->first] : 0x50, 0x2a, 0x4d, 0x18};
+    return (magic[0] & 0xf0) == 0x50 && begins(u, magic, sizeof magic);
+}
+
+static bool begins_zstd(const gb_unpack *u)
+{
+    return begins(u, zstd_magic, sizeof zstd_magic) || begins_skipped(u);
+}
+
 /* Tells the kind by the first bytes; no more is waited for than decides it. */
 static bool find_kind(gb_unpack *u, gb_status *status)
 {
     while (!u->ended && u->end < sizeof zstd_magic &&
-           (begins(u, gzip_magic, sizeof gzip_magic) || begins(u, zstd_magic, sizeof zstd_magic)))
+           (begins(u, gzip_magic, sizeof gzip_magic) || begins_zstd(u)))
         if (!fill(u, status))
             return false;
     u->kind = PLAIN;
@@ -70,7 +82,7 @@ static bool find_kind(gb_unpack *u, gb_status *status)
         return (!gb_fault(GB_FAULT_MEMORY) && inflateInit2(&u->gzip, 16 + MAX_WBITS) == Z_OK) ||
                gb_fail_memory(status, "opening a file");
     }
-    if (u->end < sizeof zstd_magic || !begins(u, zstd_magic, sizeof zstd_magic))
+    if (u->end < sizeof zstd_magic || !begins_zstd(u))
         return true;
 #if GABBRO_ZSTD
     u->kind = ZSTD;
@@ -221,4 +233,34 @@ void gb_unpack_close(gb_unpack *unpack)
     free(unpack->read);
     free(unpack->path);
     free(unpack);
+}
+
+/* ---- names ---- */
+
+/* Of one file, as it is or packed. */
+static const char *const endings[] = {"", ".gz", ".zst"};
+
+size_t gb_unpack_stem(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 1; i < sizeof endings / sizeof *endings; i++) {
+        size_t end = strlen(endings[i]);
+        if (length > end && gb_ends_with(name, length, endings[i]))
+            return length - end;
+    }
+    return length;
+}
+
+bool gb_unpack_find(const char *folder, const char *name, char **path, gb_status *status)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        *path = gb_format(status, "%s/%s%s", folder, name, endings[i]);
+        if (!*path)
+            return false;
+        if (gb_file_exists(*path))
+            return true;
+        free(*path);
+    }
+    *path = NULL;
+    return true;
 }

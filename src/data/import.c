@@ -225,7 +225,7 @@ static bool read_known(gb_import *import, const char *path, bool *known, gb_stat
         {"para.txt", data_import_rocketqa},      {"documents.jsonl", data_import_documents}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         char *found;
-        if (!data_import_find(path, layouts[i].name, &found, status))
+        if (!gb_unpack_find(path, layouts[i].name, &found, status))
             return false;
         free(found);
         if (found)

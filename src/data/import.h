@@ -70,13 +70,8 @@ gb_lines *data_import_open(gb_import *import, const char *path, gb_status *statu
 void data_import_show(gb_import *import, const gb_lines *lines);
 /* After the last file: the end of its progress. */
 void data_import_files_done(gb_import *import);
-/* Length of a file name without .gz or .zst. */
-size_t data_import_stem(const char *name);
 /* Does the name, but for .gz or .zst, end so? */
 bool data_import_ends(const char *name, const char *end);
-/* *path becomes folder/name, folder/name.gz or folder/name.zst, whichever exists, or NULL; the
- * caller frees it. False only on lack of memory. */
-bool data_import_find(const char *folder, const char *name, char **path, gb_status *status);
 /* gb_entries_read of all names in a folder; one that is not there, or a file, has none. */
 bool data_import_list(const char *folder, gb_entries *list, gb_status *status);
 

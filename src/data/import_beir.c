@@ -51,7 +51,7 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
             const char *name = list.names[i];
             if (!data_import_ends(name, ".tsv"))
                 continue;
-            int length = (int)(data_import_stem(name) - strlen(".tsv"));
+            int length = (int)(gb_unpack_stem(name) - strlen(".tsv"));
             bool train = length == 5 && strncmp(name, "train", 5) == 0;
             if (train != (pass == 0))
                 continue;
@@ -120,7 +120,7 @@ static bool copy_answers(gb_import *import, gb_lines *lines, FILE *out, gb_statu
 static bool read_answers(gb_import *import, const char *folder, gb_status *status)
 {
     char *path, *to = gb_path_join(status, import->dir, "answers.tsv");
-    if (!to || !data_import_find(folder, "answers.tsv", &path, status)) {
+    if (!to || !gb_unpack_find(folder, "answers.tsv", &path, status)) {
         free(to);
         return false;
     }
@@ -140,7 +140,7 @@ static bool read_answers(gb_import *import, const char *folder, gb_status *statu
 bool data_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
 {
     char *queries;
-    if (!data_import_find(folder, "queries.jsonl", &queries, status))
+    if (!gb_unpack_find(folder, "queries.jsonl", &queries, status))
         return false;
     bool found = false;
     if (!queries && (!data_import_flag_splits(import, folder, &found, status) ||
@@ -167,10 +167,10 @@ bool data_import_beir(gb_import *import, const char *folder, gb_status *status)
     import->kind = "BEIR folder";
     import->structure = "none: each passage is its own document";
     char *corpus, *documents = NULL;
-    if (!data_import_find(folder, "corpus.jsonl", &corpus, status))
+    if (!gb_unpack_find(folder, "corpus.jsonl", &corpus, status))
         return false;
     bool ok = data_import_corpus(import, corpus, status) &&
-              data_import_find(folder, "documents.jsonl", &documents, status) &&
+              gb_unpack_find(folder, "documents.jsonl", &documents, status) &&
               (!documents || data_import_structure(import, documents, status)) &&
               data_import_beir_queries(import, folder, status);
     free(corpus);

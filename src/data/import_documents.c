@@ -59,7 +59,7 @@ bool data_import_documents(gb_import *import, const char *path, gb_status *statu
     if (!gb_dir_exists(path))
         return read_documents(import, path, status);
     char *documents;
-    if (!data_import_find(path, "documents.jsonl", &documents, status))
+    if (!gb_unpack_find(path, "documents.jsonl", &documents, status))
         return false;
     bool ok =
         read_documents(import, documents, status) && data_import_beir_queries(import, path, status);

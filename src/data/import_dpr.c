@@ -137,7 +137,7 @@ bool data_import_dpr(gb_import *import, const char *path, gb_status *status)
     if (!gb_dir_exists(path))
         return read_passages(import, path, status);
     char *passages;
-    if (!data_import_find(path, "psgs_w100.tsv", &passages, status))
+    if (!gb_unpack_find(path, "psgs_w100.tsv", &passages, status))
         return false;
     bool ok = (!passages || read_passages(import, passages, status)) &&
               data_import_training(import, path, &found, status) &&

@@ -52,37 +52,9 @@ gb_lines *data_import_open(gb_import *import, const char *path, gb_status *statu
     return lines;
 }
 
-/* Of one file, as it is or compressed. */
-static const char *const endings[] = {"", ".gz", ".zst"};
-
-size_t data_import_stem(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 1; i < sizeof endings / sizeof *endings; i++) {
-        size_t end = strlen(endings[i]);
-        if (length > end && gb_ends_with(name, length, endings[i]))
-            return length - end;
-    }
-    return length;
-}
-
 bool data_import_ends(const char *name, const char *end)
 {
-    return gb_ends_with(name, data_import_stem(name), end);
-}
-
-bool data_import_find(const char *folder, const char *name, char **path, gb_status *status)
-{
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        *path = gb_format(status, "%s/%s%s", folder, name, endings[i]);
-        if (!*path)
-            return false;
-        if (gb_file_exists(*path))
-            return true;
-        free(*path);
-    }
-    *path = NULL;
-    return true;
+    return gb_ends_with(name, gb_unpack_stem(name), end);
 }
 
 bool data_import_list(const char *folder, gb_entries *list, gb_status *status)

@@ -64,7 +64,7 @@ bool data_import_flag_splits(gb_import *import, const char *folder, bool *found,
         char split[80];
         judge j = {.import = import};
         snprintf(split, sizeof split, "%.*s",
-                 (int)(data_import_stem(list.names[i]) - strlen("_qrels.jsonl")), list.names[i]);
+                 (int)(gb_unpack_stem(list.names[i]) - strlen("_qrels.jsonl")), list.names[i]);
         ok = data_import_judge_open(import, split, &j.judging, status) &&
              each_line(import, folder, list.names[i], take_judgement, &j, status);
         ok = data_import_judge_close(import, &j.judging, ok, status);

@@ -124,7 +124,7 @@ static const name_form forms[] = {
  * the full dev set are there, the small one is `dev`, as in the papers. */
 static const name_form *recognise(const char *name, bool dev_is_small, char split[80])
 {
-    size_t length = data_import_stem(name);
+    size_t length = gb_unpack_stem(name);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t start = strlen(forms[i].start), end = strlen(forms[i].end);
         if (length < start + end || strncmp(name, forms[i].start, start) != 0 ||
@@ -263,8 +263,8 @@ bool data_import_msmarco(gb_import *import, const char *path, gb_status *status)
     if (!gb_dir_exists(path))
         return read_collection(import, path, status);
     char *collection;
-    if (!data_import_find(path, "collection.tsv", &collection, status) ||
-        (!collection && !data_import_find(path, "msmarco-docs.tsv", &collection, status)))
+    if (!gb_unpack_find(path, "collection.tsv", &collection, status) ||
+        (!collection && !gb_unpack_find(path, "msmarco-docs.tsv", &collection, status)))
         return false;
     bool ok = read_collection(import, collection, status) &&
               data_import_msmarco_splits(import, path, status);

@@ -34,7 +34,7 @@ static bool open_pairs(gb_import *import, const char *folder, const char *name, 
                        gb_status *status)
 {
     char *path;
-    if (!data_import_find(folder, name, &path, status))
+    if (!gb_unpack_find(folder, name, &path, status))
         return false;
     bool ok = !path || (p->lines = data_import_open(import, path, status)) != NULL;
     free(path);

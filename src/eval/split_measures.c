@@ -186,25 +186,22 @@ static bool measure_files(const char *split, const char *run, const char *qrels,
 /* *run: the file of a split in a folder, or NULL; the caller frees it. */
 static bool find_run(const char *folder, const char *split, char **run, gb_status *status)
 {
-    static const char *const ends[] = {"trec", "txt", "tsv", "trec.gz", "txt.gz", "tsv.gz"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        *run = gb_format(status, "%s/%s.%s", folder, split, ends[i]);
-        if (!*run || gb_file_exists(*run))
-            return *run != NULL;
-        free(*run);
-    }
+    static const char *const ends[] = {"trec", "txt", "tsv"};
+    bool ok = true;
     *run = NULL;
-    return true;
+    for (size_t i = 0; ok && !*run && i < sizeof ends / sizeof *ends; i++) {
+        char *name = gb_format(status, "%s.%s", split, ends[i]);
+        ok = name && gb_unpack_find(folder, name, run, status);
+        free(name);
+    }
+    return ok;
 }
 
 /* "test.v2.tsv.gz" becomes "test.v2". */
 static void cut_endings(char *name)
 {
+    name[gb_unpack_stem(name)] = '\0';
     char *end = strrchr(name, '.');
-    if (end && (!strcmp(end, ".gz") || !strcmp(end, ".zst"))) {
-        *end = '\0';
-        end = strrchr(name, '.');
-    }
     if (end)
         *end = '\0';
 }

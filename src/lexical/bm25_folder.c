@@ -51,20 +51,15 @@ static bool index_line(void *ctx, const char *id, const char *title, const char 
                        status);
 }
 
-/* Path of a file of a folder, or of its .gz; NULL when there is neither (or no memory). */
+/* Path of a file of a folder, plain or packed; NULL when there is none (or no memory). */
 static char *find_file(const char *dir, const char *name, gb_status *status)
 {
-    char *plain = gb_path_join(status, dir, name);
-    if (!plain || gb_file_exists(plain))
-        return plain;
-    char *packed = gb_format(status, "%s.gz", plain);
-    free(plain);
-    if (packed && gb_file_exists(packed))
-        return packed;
-    free(packed);
-    gb_fail(status, GB_DATA, dir, "name the folder of a stored collection or of a BEIR data set",
-            "no %s in the folder", name);
-    return NULL;
+    char *path;
+    if (gb_unpack_find(dir, name, &path, status) && !path)
+        gb_fail(status, GB_DATA, dir,
+                "name the folder of a stored collection or of a BEIR data set",
+                "no %s in the folder", name);
+    return path;
 }
 
 static bool index_lines(gb_bm25_folder *f, const char *dir, gb_status *status)
@@ -139,14 +134,13 @@ static bool expand_queries(gb_bm25_folder *f, const char *path, gb_status *statu
     return f->expansions;
 }
 
-/* Path of the judgements of a split of a folder; NULL without a message when they are absent. */
-static char *split_path(const char *dir, const char *split, gb_status *status)
+/* *path: the judgements of a split of a folder, NULL when they are absent. */
+static bool split_path(const char *dir, const char *split, char **path, gb_status *status)
 {
-    char *path = gb_format(status, "%s/qrels/%s.tsv", dir, split);
-    if (path && gb_file_exists(path))
-        return path;
-    free(path);
-    return NULL;
+    char *name = gb_format(status, "qrels/%s.tsv", split);
+    bool ok = name && gb_unpack_find(dir, name, path, status);
+    free(name);
+    return ok;
 }
 
 /* Path of the judgements, NULL where there are none; false where there should be. */
@@ -162,8 +156,8 @@ static bool find_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_
         return (*path = gb_strdup(params->qrels, status)) != NULL;
     for (int i = 0; i < (params->split ? 1 : 2) && !*path; i++) {
         const char *split = params->split ? params->split : defaults[i];
-        *path = split_path(dir, split, status);
-        if (*path && !(f->split = gb_strdup(split, status)))
+        if (!split_path(dir, split, path, status) ||
+            (*path && !(f->split = gb_strdup(split, status))))
             return false;
     }
     bool optional = !params->split && params->queries; /* own queries: search only */

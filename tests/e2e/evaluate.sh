@@ -91,6 +91,14 @@ expect "an added option with its default leaves the key" \
 expect "another value has another key" \
     [ "$(made evaluate --bm25 --k1 1.5 --collection "$collection")" != "$step" ]
 
+# ---- a folder of packed files ----------------------------------------------------------------------
+mkdir -p packed/qrels
+printf '{"_id": "p%d", "text": "%s"}\n' 1 "grey stone" 2 "wide river" | gzip >packed/corpus.jsonl.gz
+printf '{"_id": "q1", "text": "a river"}\n' | gzip >packed/queries.jsonl.gz
+printf 'q1\tp2\t1\n' | gzip >packed/qrels/test.tsv.gz
+expect "its judgements are found, too" \
+    sh -c "\"$gabbro\" bm25 --collection packed --run run 2>log | grep -q '^recip_rank.*1\.0000$\|1\.0000'"
+
 # ---- passages with generated queries: d0 says stone only in one of them ----------------------------
 printf '{"id": "d0", "queries": ["what is grit", "stone stone stone"]}\n' >written.jsonl
 queries=$(made queries --collection "$collection" --from written.jsonl) || exit 1
