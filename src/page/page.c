@@ -18,7 +18,9 @@ void gb_page_escaped(gb_text *out, const char *text)
                              : *text == '<' ? "&lt;"
                              : *text == '>' ? "&gt;"
                              : *text == '"' ? "&quot;"
-                                            : NULL;
+                             : (unsigned char)*text < ' ' && !strchr("\t\n\r", *text)
+                                 ? "\xef\xbf\xbd" /* U+FFFD: XML has no such characters */
+                                 : NULL;
         if (entity)
             gb_text_append(out, entity, strlen(entity));
         else

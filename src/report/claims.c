@@ -93,8 +93,6 @@ typedef struct found {
     size_t near_one;    /* of them at 99.5% of the greatest possible value, or above */
 } found;
 
-#define CEILING .995
-
 static void add_found(question *q, const gb_seed_run *run, void *of)
 {
     found *f = of;
@@ -103,7 +101,7 @@ static void add_found(question *q, const gb_seed_run *run, void *of)
         return;
     f->sum += value;
     f->count++;
-    f->near_one += value >= CEILING;
+    f->near_one += value >= REPORT_CEILING;
 }
 
 static found find(question *q, size_t row, size_t column)
@@ -113,11 +111,10 @@ static found find(question *q, size_t row, size_t column)
     return f;
 }
 
-/* Two points above what a random order would score tell nothing of a system. */
 static bool at_chance(const gb_report *report, const found *f)
 {
     double chance = report->chance[f->column];
-    return f->count && !isnan(chance) && f->sum / (double)f->count <= chance + .02;
+    return f->count && !isnan(chance) && f->sum / (double)f->count <= chance + REPORT_CHANCE;
 }
 
 /* Published value of a cell in the unit shown, NAN if the paper has none. */

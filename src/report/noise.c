@@ -2,14 +2,12 @@
  * chosen. It knows no names of rows and no claims, so that a choice by it cannot favour a system.
  */
 #include "gabbro/report.h"
+#include "private.h"
 #include "site.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CEILING .995 /* as in claims.c */
-#define FLOOR   .02  /* above what a random order scores, as in claims.c */
 
 /* Seeds of one row in one column. */
 typedef struct spread {
@@ -56,7 +54,7 @@ static spread spread_of(const json_t *row, const char *column, double floor, gb_
         s.squares += v * v;
         s.count++;
         out->values++;
-        out->at_ceiling += v >= CEILING;
+        out->at_ceiling += v >= REPORT_CEILING;
         out->at_floor += v <= floor;
     }
     return s;
@@ -74,7 +72,7 @@ static void measure_column(const json_t *rows, const json_t *column, gb_noise_co
     {
         if (!is_trained(row))
             continue;
-        spread s = spread_of(row, out->name, (isnan(chance) ? 0 : chance) + FLOOR, out);
+        spread s = spread_of(row, out->name, (isnan(chance) ? 0 : chance) + REPORT_CHANCE, out);
         if (!s.count)
             continue;
         double mean = s.sum / (double)s.count;

@@ -31,6 +31,11 @@ size_t report_spec_column(const gb_table_spec *spec,
 bool report_listed(const char *list, const char *separators, const char *word);
 bool report_word_in(const char *words, const char *word); /* of a space-separated list */
 
+/* ---- what tells nothing of a system ---- */
+
+#define REPORT_CEILING .995 /* a value at its ceiling, as a share of the greatest possible one */
+#define REPORT_CHANCE  .02  /* a row at chance is at most so much above a random order */
+
 /* ---- results ---- */
 
 /* Where the per-query values of a cell lie. */

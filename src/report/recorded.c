@@ -145,7 +145,7 @@ bool report_recorded_read(gb_report *report, const char *tables_dir, gb_status *
 {
     if (report->own_collection) {
         snprintf(report->recorded_note, sizeof report->recorded_note,
-                 "results are recorded for the built-in collection only");
+                 "no results are recorded for a collection of your own");
         return true;
     }
     gb_status own = {0};

@@ -119,12 +119,22 @@ static char *store_root(const char *folder, gb_status *status)
     return root;
 }
 
+/* Verdicts become classes of the page's style. */
+static bool knows_verdicts(const json_t *root)
+{
+    size_t counts[GB_VERDICTS] = {0}, known = 0;
+    gb_count_verdicts(root, counts);
+    for (size_t v = 0; v < GB_VERDICTS; v++)
+        known += counts[v];
+    return known == json_array_size(json_object_get(root, "claims"));
+}
+
 static bool check_table(const char *path, const json_t *root, gb_status *status)
 {
     if (json_integer_value(json_object_get(root, "format")) == 1 && *gb_json_text(root, "table") &&
         json_is_array(json_object_get(root, "rows")) &&
         json_is_array(json_object_get(root, "columns")) &&
-        json_is_array(json_object_get(root, "claims")))
+        json_is_array(json_object_get(root, "claims")) && knows_verdicts(root))
         return true;
     return gb_fail(status, GB_DATA, path, "make it again: gabbro report --out",
                    "no table of this program, or of an older version");

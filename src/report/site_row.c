@@ -16,8 +16,9 @@ static void seeds_of_cell(const json_t *here, double scale, int digits, gb_text 
     bool any = false;
     json_object_foreach((json_t *)here, seed, value) if (json_is_number(value))
     {
-        gb_text_printf(out, "%s%s: %.*f", any ? ", " : "", seed, digits,
-                       json_number_value(value) * scale);
+        gb_text_printf(out, "%s", any ? ", " : "");
+        gb_page_escaped(out, seed);
+        gb_text_printf(out, ": %.*f", digits, json_number_value(value) * scale);
         any = true;
     }
 }

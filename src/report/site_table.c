@@ -170,8 +170,10 @@ static void here_cell(const json_t *one, double scale, int digits, const char *l
                 mark = marks[i][1];
         mean_and_sd(mean, sd, digits, link, mark, out);
     }
-    if (*gb_json_text(one, "verdict"))
-        gb_text_printf(out, " %s", gb_json_text(one, "verdict"));
+    if (*gb_json_text(one, "verdict")) {
+        gb_text_printf(out, " ");
+        gb_page_escaped(out, gb_json_text(one, "verdict"));
+    }
     gb_text_printf(out, "</td>");
 }
 

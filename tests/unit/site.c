@@ -339,7 +339,7 @@ Test(site, devices_page)
                            "<td class=\"left\">scalar</td><td class=\"left contradicted\">wrong"
                            "</td><td>1 of 2</td><td>812</td><td class=\"left\">qac/table1, mini"
                            "</td><td>1.5</td><td>3</td><td>4</td><td>5</td><td class=\"left\">abc"
-                           "</td><td>2026-01-02</td><td class=\"left\">Zo\u00eb \033&amp; co</td>"
+                           "</td><td>2026-01-02</td><td class=\"left\">Zo\u00eb \xef\xbf\xbd&amp; co</td>"
                            "</tr>"));
     cr_expect(strstr(front, "<a href=\"devices.html\">"));
     free(text);
@@ -588,4 +588,15 @@ Test(site, refuses_what_is_no_result)
         cr_expect_not(gb_site_write(&params, "site", &status));
         cr_expect_eq(status.code, GB_DATA);
     }
+}
+
+Test(site, refuses_a_verdict_that_it_does_not_know)
+{
+    static const char *const folders[] = {"in"};
+    gb_site_params params = {.folders = folders, .count = 1};
+    gb_status status = {0};
+    change_table("\"verdict\": \"supported\"", "\"verdict\": \"<script>\"");
+    cr_expect_not(gb_site_write(&params, "site", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_not(gb_dir_exists("site"), "nothing half-written");
 }
