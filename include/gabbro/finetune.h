@@ -185,17 +185,15 @@ typedef struct gb_finetune_data {
 /* ---- the batch ---- */
 
 /* The texts of a step: first the queries, then the passages of each, its positive before its
- * negatives. In a batch of pairs a text is a query with one of its passages, in the same order.
- * Where passages are fixed, texts are queries alone. */
+ * negatives. Where passages are fixed, texts are queries alone. */
 typedef struct gb_training_batch {
     uint32_t queries;   /* Q */
     uint32_t per_query; /* P: passages of a query */
-    uint32_t texts;     /* Q + Q P, or Q P pairs, or Q */
-    bool pairs;         /* texts are pairs */
+    uint32_t texts;     /* Q + Q P, or Q */
     gb_batch tokens;    /* theirs */
     uint32_t *rows;     /* [Q + Q P] rows of the collection: queries, then passages */
     float *teacher;     /* [Q][columns], the scores of the teacher, NAN where it has none; NULL
-                           without one. Columns: Q P passages, or of a batch of pairs P */
+                           without one */
     uint32_t *exclude;  /* [Q][ceil(columns / 32)] bits of the columns that are no negatives of a
                            query, because they are copies, or where passages are fixed not its
                            own; NULL: none are looked for */
@@ -203,7 +201,7 @@ typedef struct gb_training_batch {
 /* Columns of a batch's scores: passages that a query is compared with. */
 static inline uint32_t gb_training_batch_columns(const gb_training_batch *batch)
 {
-    return batch->pairs ? batch->per_query : batch->queries * batch->per_query;
+    return batch->queries * batch->per_query;
 }
 
 /* ---- scorings ---- */
@@ -214,7 +212,7 @@ typedef struct gb_text_states {
     const gb_batch_inputs *in; /* of the batch on the tape */
     const gb_batch *batch;     /* what they are filled from: a micro-batch or all */
     uint32_t first, texts;     /* texts [first, first + texts) of it. It may have fewer */
-    gb_text_kind kind;         /* what they are; mixed: queries first, see gb_training_text_kind */
+    gb_text_kind kind;         /* what they are; mixed: queries first */
 } gb_text_states;
 
 /* Representations of some texts. */
@@ -283,11 +281,6 @@ typedef struct gb_scoring {
     /* Appends a text to a batch. NULL: [CLS] ids [SEP], cut at the longest of its kind. */
     bool (*add_text)(void *self, gb_text_kind kind, const uint32_t *ids, size_t length,
                      gb_batch *batch, gb_status *status);
-    /* Appends a query with a passage. If it is there, batches are of pairs: represent makes one
-     * vector of each pair, and compare gets passages alone, [Q P, width], and gives [Q, P]. */
-    bool (*add_pair)(void *self, const uint32_t *query, size_t query_length,
-                     const uint32_t *passage, size_t passage_length, gb_batch *batch,
-                     gb_status *status);
     /* Declares a batch of the texts. NULL: gb_batch_declare. */
     gb_batch_inputs (*inputs)(void *self, gb_builder *builder, uint32_t rows, uint32_t texts,
                               const gb_batch *batch);
@@ -310,11 +303,6 @@ typedef struct gb_scoring {
     /* What the retriever is, for its card, in a sentence. NULL: a dense one. */
     void (*describe)(const void *self, char *text, size_t size);
 } gb_scoring;
-/* What a text of the whole batch is. */
-static inline gb_text_kind gb_training_text_kind(const gb_training_batch *batch, uint32_t text)
-{
-    return batch->pairs ? GB_TEXT_MIXED : text < batch->queries ? GB_TEXT_QUERY : GB_TEXT_PASSAGE;
-}
 
 /* The table of scorings, and their names, both ended by NULL. */
 #define GB_SCORINGS_MAX 8
@@ -328,7 +316,6 @@ typedef struct gb_batch_scores {
     gb_tensor scores;               /* [Q, columns], divided by the temperature. Query i's positive
                                        is column gb_positive_column(i), its negatives follow it */
     uint32_t columns;               /* of the scores */
-    bool pairs;                     /* columns are the query's own P passages alone */
     const gb_training_batch *batch; /* from which inputs may be filled: sizes and teacher */
     gb_tensor queries, passages;    /* vectors [Q, H] and [Q P, H] where texts are single vectors,
                                        otherwise GB_NO_TENSOR */
@@ -337,7 +324,7 @@ typedef struct gb_batch_scores {
 /* The column of the scores that has the positive of a query. */
 static inline uint32_t gb_positive_column(const gb_training_batch *batch, uint32_t query)
 {
-    return batch->pairs ? 0 : query * batch->per_query;
+    return query * batch->per_query;
 }
 
 #define GB_LOSS_TEACHER 1u /* a loss needs a teacher's scores */

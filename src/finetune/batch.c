@@ -33,16 +33,15 @@ static const gb_training_query *visit(finetune_drawer *d, uint32_t step, uint32_
                                    : gb_epochs_at(&d->order, index)];
 }
 
-bool finetune_draw_random(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
-                          uint32_t count, uint32_t *rows, gb_status *status)
+bool finetune_draw_random(finetune_drawer *d, const gb_training_query *q, uint64_t stream,
+                          uint32_t epoch, uint32_t count, uint32_t *rows, gb_status *status)
 {
     const gb_training_query without_pool = {.query = q->query,
                                             .positive_first = q->positive_first,
                                             .positive_count = q->positive_count};
-    /* With the pool's seed they would be those that fill a pool up. */
-    return gb_training_negatives(
-        d->data.set, &without_pool, d->params->seed ^ FINETUNE_RANDOM_SEED, epoch, count,
-        (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool, rows, status);
+    return gb_training_negatives(d->data.set, &without_pool, d->params->seed ^ stream, epoch, count,
+                                 (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool,
+                                 rows, status);
 }
 
 bool finetune_draw_passages(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
@@ -50,6 +49,9 @@ bool finetune_draw_passages(finetune_drawer *d, const gb_training_query *q, uint
 {
     const gb_training_set *set = d->data.set;
     uint32_t count = d->params->negatives - d->params->random;
+    /* Another stream than that of those that fill a pool up, else they would be the same. */
+    uint64_t stream =
+        d->params->margin_bins ? FINETUNE_RANDOM_SEED ^ FINETUNE_MARGIN_SEED : FINETUNE_RANDOM_SEED;
     if (!gb_grow(&d->pool, &d->pool_capacity, q->negative_count + 1, sizeof *d->pool, status))
         return false;
     rows[0] = set->passages[q->positive_first + epoch % q->positive_count];
@@ -61,7 +63,7 @@ bool finetune_draw_passages(finetune_drawer *d, const gb_training_query *q, uint
                                         (uint32_t)gb_row_file_count(d->data.tokens->passages),
                                         d->pool, rows + 1, status)) &&
            (!d->params->random ||
-            finetune_draw_random(d, q, epoch, d->params->random, rows + 1 + count, status));
+            finetune_draw_random(d, q, stream, epoch, d->params->random, rows + 1 + count, status));
 }
 
 /* Puts the queries of equal texts into rings: they are few, and passages many. */
@@ -110,15 +112,6 @@ static bool add_text(finetune_drawer *d, gb_text_kind kind, uint32_t row, gb_sta
     return gb_batch_add(&d->batch.tokens, &d->specials, ids, NULL, length, max_length, status);
 }
 
-static bool add_pair(finetune_drawer *d, uint32_t query, uint32_t passage, gb_status *status)
-{
-    size_t query_length, passage_length;
-    const uint32_t *q = gb_row_file_row(d->data.tokens->queries, query, &query_length);
-    const uint32_t *p = gb_row_file_row(d->data.tokens->passages, passage, &passage_length);
-    return d->scoring->add_pair(d->scoring_self, q, query_length, p, passage_length,
-                                &d->batch.tokens, status);
-}
-
 static bool pack(finetune_drawer *d, gb_status *status)
 {
     gb_training_batch *b = &d->batch;
@@ -126,18 +119,17 @@ static bool pack(finetune_drawer *d, gb_status *status)
     uint32_t count = b->queries * b->per_query;
     bool ok = true;
     gb_batch_reset(&b->tokens);
-    for (uint32_t i = 0; ok && !b->pairs && i < b->queries; i++)
+    for (uint32_t i = 0; ok && i < b->queries; i++)
         ok = add_text(d, GB_TEXT_QUERY, b->rows[i], status);
     for (uint32_t i = 0; ok && !d->data.fixed && i < count; i++)
-        ok = b->pairs ? add_pair(d, b->rows[i / b->per_query], passages[i], status)
-                      : add_text(d, GB_TEXT_PASSAGE, passages[i], status);
+        ok = add_text(d, GB_TEXT_PASSAGE, passages[i], status);
     return ok;
 }
 
 /* The passage of a column. */
-static uint32_t passage_at(const gb_training_batch *b, uint32_t query, uint32_t column)
+static uint32_t passage_at(const gb_training_batch *b, uint32_t column)
 {
-    return b->rows[b->queries + (b->pairs ? query * b->per_query : 0) + column];
+    return b->rows[b->queries + column];
 }
 
 /* ---- copies ---- */
@@ -161,8 +153,7 @@ static void find_copies(finetune_drawer *d)
     memset(b->exclude, 0, sizeof *b->exclude * words * b->queries);
     for (uint32_t q = 0; q < b->queries; q++)
         for (uint32_t c = 0; c < columns; c++) {
-            bool copy =
-                c != gb_positive_column(b, q) && finetune_is_copy(d, q, passage_at(b, q, c));
+            bool copy = c != gb_positive_column(b, q) && finetune_is_copy(d, q, passage_at(b, c));
             b->exclude[(size_t)q * words + c / 32] |= (uint32_t)copy << c % 32;
         }
 }
@@ -182,7 +173,7 @@ static void look_up(finetune_drawer *d, uint32_t q, float *scores)
     gb_training_batch *b = &d->batch;
     const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
     for (uint32_t c = 0; c < gb_training_batch_columns(b); c++)
-        scores[c] = (float)finetune_score_of(d->data.teacher, list, passage_at(b, q, c));
+        scores[c] = (float)finetune_score_of(d->data.teacher, list, passage_at(b, c));
 }
 
 static bool ask_teacher(finetune_drawer *d, gb_status *status)
@@ -192,7 +183,7 @@ static bool ask_teacher(finetune_drawer *d, gb_status *status)
     uint32_t columns = gb_training_batch_columns(b);
     for (uint32_t q = 0; b->teacher && q < b->queries; q++) {
         float *scores = b->teacher + (size_t)q * columns;
-        const uint32_t *passages = b->rows + b->queries + (b->pairs ? q * b->per_query : 0);
+        const uint32_t *passages = b->rows + b->queries;
         if (!teacher)
             look_up(d, q, scores);
         else if (!teacher->score(teacher->context, b->rows[q], passages, columns, scores, status))
@@ -220,8 +211,7 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
                        d->params->negatives);
     b->queries = d->params->batch;
     b->per_query = 1 + d->params->negatives;
-    b->pairs = d->scoring->add_pair;
-    b->texts = d->data.fixed ? b->queries : (b->pairs ? 0 : b->queries) + b->queries * b->per_query;
+    b->texts = d->data.fixed ? b->queries : b->queries * (1 + b->per_query);
     d->specials = gb_vocab_specials(d->data.vocab);
     size_t scores = (size_t)b->queries * gb_training_batch_columns(b);
     size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
@@ -275,7 +265,7 @@ bool finetune_find_collisions(finetune_drawer *d, uint32_t steps, gb_collisions 
         for (uint32_t q = 0; q < b->queries; q++)
             for (uint32_t c = 0; c < columns; c++)
                 found->positives +=
-                    c != gb_positive_column(b, q) && is_judged(d, d->drawn[q], passage_at(b, q, c));
+                    c != gb_positive_column(b, q) && is_judged(d, d->drawn[q], passage_at(b, c));
         found->pairs += (uint64_t)b->queries * (columns - 1);
     }
     return true;

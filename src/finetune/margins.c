@@ -68,6 +68,6 @@ bool finetune_draw_balanced(finetune_drawer *d, const gb_training_query *q, uint
     }
     bool ok = bins;
     free(bins);
-    return ok && (drawn == count ||
-                  finetune_draw_random(d, q, epoch, count - drawn, rows + 1 + drawn, status));
+    return ok && (drawn == count || finetune_draw_random(d, q, FINETUNE_RANDOM_SEED, epoch,
+                                                         count - drawn, rows + 1 + drawn, status));
 }

@@ -75,9 +75,10 @@ bool finetune_draw_passages(finetune_drawer *drawer, const gb_training_query *qu
 
 #define FINETUNE_RANDOM_SEED 0x9e3779b97f4a7c15u /* of negatives that come from no pool */
 #define FINETUNE_MARGIN_SEED 0xbf58476d1ce4e5b9u /* of balanced ones */
-/* Draws negatives of a query from the whole collection: by id none of its positives. */
-bool finetune_draw_random(finetune_drawer *drawer, const gb_training_query *query, uint32_t epoch,
-                          uint32_t count, uint32_t *rows, gb_status *status);
+/* Draws negatives of a query from the whole collection: by id none of its positives. stream: what
+ * the seed is combined with; draws of one stream begin with the same negatives. */
+bool finetune_draw_random(finetune_drawer *drawer, const gb_training_query *query, uint64_t stream,
+                          uint32_t epoch, uint32_t count, uint32_t *rows, gb_status *status);
 /* Draws `count` negatives behind rows[0], the positive: by params->margin_bins bins of the
  * teacher's margins; drawer->pool has room for the pool. Too small a pool is filled up from the
  * collection. */

@@ -119,7 +119,7 @@ static gb_side side_of(const finetune *f, gb_text_kind kind)
 {
     const gb_training_batch *b = &f->drawer.batch;
     bool queries = kind == GB_TEXT_QUERY;
-    uint32_t first = queries || b->pairs ? 0 : b->queries;
+    uint32_t first = queries ? 0 : b->queries;
     return (gb_side){.vectors = GB_NO_TENSOR,
                      .batch = &b->tokens,
                      .first = first,
@@ -133,7 +133,6 @@ static gb_tensor loss_of(const finetune *f, gb_builder *builder, const gb_side *
     const gb_training_batch *b = &f->drawer.batch;
     float temperature = f->params.temperature;
     gb_batch_scores scores = {.columns = gb_training_batch_columns(b),
-                              .pairs = b->pairs,
                               .batch = b,
                               .queries = f->scoring->single ? q->vectors : GB_NO_TENSOR,
                               .passages = f->scoring->single ? p->vectors : GB_NO_TENSOR,
@@ -193,8 +192,6 @@ static void compare(void *self, gb_builder *builder, gb_tensor vectors,
     if (f->drawer.data.fixed) {
         q.vectors = vectors;
         p.vectors = finetune_fixed_vectors(builder, &f->drawer);
-    } else if (f->drawer.batch.pairs) {
-        p.vectors = vectors;
     } else {
         gb_selection first = gb_row_range_declare(builder, q.texts * rows, all, 0);
         gb_selection rest = gb_row_range_declare(builder, p.texts * rows, all, q.texts * rows);
@@ -299,7 +296,7 @@ static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
     gb_text_states states =
         encode(f, builder, 0, bucket, bucket->texts ? bucket->texts : b->texts, &in);
     losses[0] = GB_NO_TENSOR;
-    if (bucket->texts || f->scoring->together || b->pairs || f->drawer.data.fixed) {
+    if (bucket->texts || f->scoring->together || f->drawer.data.fixed) {
         gb_tensor vectors = f->scoring->represent(f->scoring_self, builder, &states);
         if (bucket->texts)
             builder->vectors = vectors;
