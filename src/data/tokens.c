@@ -436,18 +436,16 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
 {
     if (!tokens->generated)
         return false;
-    size_t count, start = 0;
+    size_t count;
     const uint32_t *row = gb_row_file_row(tokens->generated, passage, &count);
-    while (start < count) {
-        size_t end = start;
-        while (end < count && row[end] != sep)
+    for (size_t start = 0, end; count && start <= count; start = end + 1) {
+        for (end = start; end < count && row[end] != sep;)
             end++;
         if (which-- == 0) {
             *ids = row + start;
             *length = end - start;
             return true;
         }
-        start = end + 1;
     }
     return false;
 }
