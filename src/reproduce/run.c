@@ -196,7 +196,7 @@ static bool check_inputs(const run *r, const repro_table *table, gb_status *stat
 /* A process failed: so do all tables that need what it makes. */
 static void fail_tables(run *r, const repro_node *node, int code, size_t first, size_t end)
 {
-    for (size_t t = first; t < end; t++)
+    for (size_t t = first; t < r->count; t++) /* also those that wait behind `end` */
         if (r->makings[t].table.kept[node->index])
             r->makings[t].code = code;
     set_needed(r, first, end);
