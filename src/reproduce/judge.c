@@ -1,6 +1,8 @@
 /* Judges run files and finished models as rows of a table. */
 #include "judge.h"
+#include "train.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/eval.h>
 #include <gabbro/report.h>
 
@@ -92,21 +94,36 @@ static void length_of(const char *model, uint32_t most, char text[16])
     snprintf(text, 16, "%u", most);
 }
 
+/* Adds an option of gabbro tokenize where the model has that prompt; the words' new end. */
+static const char **add_prompt(const char **end, const char *option, const char *prompt)
+{
+    if (prompt && *prompt) {
+        *end++ = option;
+        *end++ = prompt;
+    }
+    return end;
+}
+
 static bool judge_model(judged *j, const char *row, const char *seed, const char *model,
                         gb_status *status)
 {
     if (!need_collection(j, status))
         return false;
-    char *list = gb_path_join(status, model, "vocab.txt"), *tokens = NULL, *evaluation = NULL;
+    char *list = repro_model_vocabulary(model, status), *tokens = NULL, *evaluation = NULL;
     char passage[16], query[16];
     length_of(model, 144, passage);
     length_of(model, 32, query);
+    gb_folder *folder = list ? gb_folder_open(model, status) : NULL;
+    gb_text_prompts prompts = {0};
     const char *take[] = {"vocabulary", "--from", list, NULL};
-    char *vocabulary = list ? made(j, take, status) : NULL;
+    char *vocabulary =
+        folder && gb_folder_prompts(folder, &prompts, status) ? made(j, take, status) : NULL;
     if (vocabulary) {
-        const char *words[] = {
-            "tokenize",         "--collection", j->collection,    "--vocabulary", vocabulary,
-            "--passage-tokens", passage,        "--query-tokens", query,          NULL};
+        const char *words[14] = {"tokenize",     "--collection",   j->collection,
+                                 "--vocabulary", vocabulary,       "--passage-tokens",
+                                 passage,        "--query-tokens", query};
+        const char **end = add_prompt(words + 9, "--query-prompt", prompts.query);
+        add_prompt(end, "--passage-prompt", prompts.passage);
         tokens = made(j, words, status);
     }
     if (tokens) {
@@ -116,6 +133,8 @@ static bool judge_model(judged *j, const char *row, const char *seed, const char
     }
     bool ok = evaluation && (add_line(j, row, seed, evaluation, model) ||
                              gb_fail_memory(status, "judging a model"));
+    gb_text_prompts_free(&prompts);
+    gb_folder_close(folder);
     free(list);
     free(vocabulary);
     free(tokens);

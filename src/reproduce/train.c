@@ -64,9 +64,7 @@ static bool take_prompts(repro_session *session, const char *folder, gb_status *
     return ok;
 }
 
-/* Where the vocabulary of a model is read: its vocab.txt, if that alone says all of it, as of
- * uncased WordPiece, else the folder. */
-static const char *find_vocabulary(repro_session *session, const char *folder, gb_status *status)
+char *repro_model_vocabulary(const char *folder, gb_status *status)
 {
     char hashes[2][GB_HASH_SIZE];
     char *file = gb_path_join(status, folder, "vocab.txt");
@@ -74,10 +72,9 @@ static const char *find_vocabulary(repro_session *session, const char *folder, g
     gb_vocab *list = whole && gb_file_exists(file) ? gb_vocab_load(file, NULL) : NULL;
     bool ok = whole && gb_vocab_hash(whole, hashes[0], status) &&
               (!list || gb_vocab_hash(list, hashes[1], status));
-    const char *found = NULL;
+    char *found = NULL;
     if (ok)
-        found = repro_session_keep(session, status, "%s",
-                                   list && strcmp(hashes[0], hashes[1]) == 0 ? file : folder);
+        found = gb_strdup(list && strcmp(hashes[0], hashes[1]) == 0 ? file : folder, status);
     gb_vocab_destroy(list);
     gb_vocab_destroy(whole);
     free(file);
@@ -94,8 +91,12 @@ static bool take_model(repro_session *session, gb_status *status)
     char *whole = folder ? gb_os_real_path(folder) : NULL;
     bool ok = folder && (whole || gb_fail_memory(status, "finding the model"));
     session->recipe.init = ok ? repro_session_keep(session, status, "%s", whole) : NULL;
-    ok = session->recipe.init && take_prompts(session, whole, status) &&
-         (session->recipe.vocabulary = find_vocabulary(session, whole, status)) != NULL;
+    char *vocabulary = session->recipe.init && take_prompts(session, whole, status)
+                           ? repro_model_vocabulary(whole, status)
+                           : NULL;
+    ok = vocabulary && (session->recipe.vocabulary =
+                            repro_session_keep(session, status, "%s", vocabulary)) != NULL;
+    free(vocabulary);
     free(whole);
     free(folder);
     free(found);
