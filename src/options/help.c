@@ -162,9 +162,11 @@ void options_text(gb_text *text, const gb_command *command, const gb_option_tabl
         if (!(walk.option.flags & GB_OPTION_HIDDEN))
             option_entry(text, &walk.option);
     }
-    option_entry(text,
-                 &(gb_option){"help", GB_OPTION_FLAG, NULL, 0, NULL,
-                              "print this help; --help --json gives it as JSON", .letter = 'h'});
+    option_entry(
+        text, &(gb_option){"help", GB_OPTION_FLAG, NULL, 0, NULL,
+                           "print this help; --help --json gives it as JSON; gabbro --help has the "
+                           "options of every command",
+                           .letter = 'h'});
 }
 
 /* ---- a set of commands ---- */

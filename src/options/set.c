@@ -124,6 +124,11 @@ int gb_command_set_run(const gb_command_set *set, const gb_call *call)
         options_print(&text, stderr, &status);
         return GB_USAGE;
     }
+    static char help[] = "--help";
+    if (argc > 2 && !strcmp(argv[1], "help") && argv[2][0] != '-') { /* help COMMAND */
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = help;
+    }
     if (!strcmp(argv[1], "--version")) {
         printf("%s %s\n", set->name, set->version);
     } else if (is_help(argv[1])) {

@@ -38,6 +38,10 @@ dropout = 0
 END
 LC_ALL=C
 
+"$gabbro" train --help >by_option
+"$gabbro" help train >by_word
+expect "help of a command is asked for in two ways" sh -c 'grep -q "^usage: gabbro train" by_word && cmp by_option by_word'
+
 # ---- the settings ----------------------------------------------------------------------------------
 "$gabbro" train --example >example 2>err
 expect "an example of all settings" [ "$(grep -c '^[a-z0-9_]* = ' example)" -gt 30 ]
