@@ -74,7 +74,7 @@ function key_of(set)
   return (set:gsub("[-/]", "_"))
 end
 
--- The public collection that a set is at this scale; nothing: a set of the built-in world.
+-- The public collection that a set is at this scale; nothing: a set of the mini world.
 function public_name(set)
   if set:find "^beir%-" then return setting "data_beir" and set end
   return setting("data_" .. key_of(set))
@@ -163,7 +163,7 @@ function identical_passages(name)
 end
 
 local function declare_set(name)
-  if name ~= "main" and run.collection then refuse(run.table .. " needs sets that only the built-in world has") end
+  if name ~= "main" and run.collection then refuse(run.table .. " needs sets that only the mini world has") end
   local set = {name = name, key = key_of(name)}
   set.collection = name == "spans" and spans() or collection_of(name)
   here.vocabulary = here.vocabulary or vocabulary_of(set.collection)
@@ -196,7 +196,7 @@ function queries(generator)
   if run.generator == "trained" then return written_by(here.set, generator_size(generator), settings.generated_queries) end
   if run.generator then refuse(run.table .. " compares generators: --generator trained") end
   if run.collection and generator:find "^world%-" then
-    refuse(run.table .. " compares generators of the built-in world: --generator trained makes others")
+    refuse(run.table .. " compares generators of the mini world: --generator trained makes others")
   end
   local name = public_name(here.set.name)
   local source = {"--generator", generator}

@@ -38,7 +38,8 @@ static int run(const gb_call *call)
     uint32_t half = 0;
     const gb_option options[] = {
         {"to", GB_OPTION_TEXT, &out, GB_OPTION_REQUIRED, "FILE", "GGUF file that is written"},
-        {"numbers", GB_OPTION_CHOICE, &half, 0, NULL, "of its matrices", numbers},
+        {"numbers", GB_OPTION_CHOICE, &half, 0, NULL, "type of the numbers in its matrices",
+         numbers},
         {0}};
     gb_words words = {0};
     gb_status status = {0};

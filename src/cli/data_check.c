@@ -106,7 +106,7 @@ const gb_command gb_cli_data_check = {
         "and empty passages, passages that are queries (--drop-identical), titles, traces of wrong "
         "encodings. The exit code is 1 when a count "
         "differs or a judgement names an unknown id.\n\n"
-        "With --against, PATH and the other may be artifacts of gabbro collection too. Counted are "
+        "With --against, PATH and the other may be artifacts of gabbro collection too. It counts "
         "texts that are equal, plain (equal but for case, accents and punctuation) and near (by "
         "MinHash), and queries that stand word for word in a passage. The exit code is 1 when "
         "there are any.",

@@ -32,10 +32,11 @@ const gb_command gb_cli_efficiency = {
     .summary = "compare the cost of a pre-training with that of another",
     .description =
         "Measure what a pre-training costs, from the times of gabbro pretrain --interleave-with: "
-        "seconds to draw and mask a batch, and beside the first objective of that artifact the "
-        "share of speed lost and the extra time of a step without its data. Steps are compared one "
-        "by one with those of the first objective beside them, and medians are printed. Samples "
-        "per second are the first objective's, less that share. The machine must have been quiet. "
+        "the seconds to draw and mask a batch and, compared with the first objective of that "
+        "artifact, the share of its speed that is lost and the extra seconds of a step, without "
+        "drawing the batch. Each step is compared with the first objective's step beside it, and "
+        "medians are printed. Samples per second are the first objective's, less that share. The "
+        "machine must have been quiet. "
         "Prints the artifact's folder: metrics.json.",
     .run = run,
     .makes = true};

@@ -119,8 +119,8 @@ const gb_command gb_cli_eval = {
     .description =
         "Judge a ranked run. QRELS has judgements of TREC, MS MARCO or BEIR. RUN is of TREC (qid "
         "Q0 docno rank score tag), of MS MARCO (qid pid rank), has lines of qid, pid and score, or "
-        "is JSON of DPR's retrieval or Pyserini's; as QRELS, such a file says which passages hold "
-        "an answer, or --answers finds out. "
+        "is JSON of DPR's retrieval or Pyserini's. Such JSON can be QRELS, too: a passage with "
+        "has_answer is relevant; --answers searches the texts for the answers instead. "
         "Both are plain, gzip or zstd; one of them can be -, standard input (plain or gzip). "
         "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval "
         "does; letters and long names of its options mean the same.\n\n"

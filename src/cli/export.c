@@ -63,5 +63,5 @@ const gb_command gb_cli_export = {
         "trec_eval 10 and gabbro skip; mteb/TASK.json and model_meta.json as MTEB keeps results; "
         "and "
         "README.md, a model card with data, settings, results and the commands that made it. With "
-        "--model the model's files too, which hold the card then.",
+        "--model the model's files are written, too, into model/, with the card.",
     .run = run};

@@ -97,8 +97,7 @@ const gb_command gb_cli_fuse = {
         "Fuse the rankings of several run files, in any layout that gabbro eval reads, into one "
         "TREC run. A passage gets the sum over the runs that list it of 1 / (k + rank) "
         "(reciprocal rank fusion), or of its score scaled by the least and the largest score of "
-        "its list; a list without differences counts 1. By turns come the first passages of all "
-        "runs, then their second ones, and so on, each where it is met first. gabbro evaluate "
-        "--fuse does the same with "
-        "evaluations, and measures.",
+        "its list; if all scores of a list are equal, each counts 1. --fusion turns takes the "
+        "first passage of every run, then the second of every run, and so on, and each passage "
+        "only once. gabbro evaluate --fuse does the same with evaluations, and measures.",
     .run = run};

@@ -55,8 +55,8 @@ const gb_command gb_cli_rerank = {
     .description =
         "Score the first passages of runs with a cross-encoder (of gabbro finetune-cross, or a "
         "folder of sentence-transformers' CrossEncoder with one label), and rank by these scores. "
-        "Prints the artifact's folder; the run is its run.trec. Of an evaluation all runs are "
-        "ranked, into runs/, which gabbro evaluate --runs measures. A killed command goes on "
-        "where it was. --cost says how many pairs there are.",
+        "Prints the artifact's folder; the run is its run.trec. If RUN is an evaluation, the runs "
+        "of all its splits are ranked again and written to runs/, which gabbro evaluate --runs "
+        "measures. A killed command goes on where it was. --cost says how many pairs there are.",
     .run = run,
     .makes = true};

@@ -83,7 +83,7 @@ const gb_command gb_cli_vectors = {
     .summary = "put shards of vectors together, or change their form",
     .description =
         "Put shards of gabbro encode, or other folders of vectors, together as one, for other "
-        "programs or in less space. Read are folders of vectors.npy (float32, float16, or int8 "
+        "programs or in less space. It reads folders of vectors.npy (float32, float16, or int8 "
         "with scales.npy) and ids.txt, or of a flat faiss index with its docid, as Pyserini and "
         "Tevatron write them; and Anserini's files of {\"docid\", \"vector\"}. gabbro search reads "
         "the folders too, also those that are written here, except anserini's. Prints the "

@@ -224,11 +224,11 @@ static const decoder_kind decoder_enhanced = {1,        create_layer, destroy_la
 /* As released. */
 static const decoding_settings defaults = {
     .mask_ratio = .15, .decoder_mask_ratio = .5, .layers = 1};
-static const gb_option options[] = {OPTION_MASK_RATIO(decoding_settings, mask_ratio),
-                                    {"decoder-mask-ratio", GB_OPTION_RATIO,
-                                     GB_FIELD(decoding_settings, decoder_mask_ratio), 0, NULL,
-                                     "share of the others that every row does not see"},
-                                    {0}};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(decoding_settings, mask_ratio),
+    {"decoder-mask-ratio", GB_OPTION_RATIO, GB_FIELD(decoding_settings, decoder_mask_ratio), 0,
+     NULL, "share of the other tokens that are hidden from each position"},
+    {0}};
 
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)

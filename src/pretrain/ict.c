@@ -171,8 +171,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 }
 
 const gb_objective objective_ict = {.name = "ict",
-                                    .help =
-                                        "masked LM, and a sentence finds the rest of its passage",
+                                    .help = "masked LM, and a contrastive loss between a "
+                                            "sentence and the rest of its passage (ICT)",
                                     .options = options,
                                     .defaults = &defaults,
                                     .own_bytes = sizeof defaults,

@@ -266,7 +266,8 @@ static bool prepare(void *self, gb_device *device, const gb_params *params, cons
 
 const gb_objective objective_prop = {
     .name = "prop",
-    .help = "masked LM, and likelier words of a passage are nearer to it",
+    .help = "masked LM, and of two sampled sets of words the one that is likelier in a passage "
+            "scores higher with it (PROP)",
     .options = options,
     .defaults = &defaults,
     .own_bytes = sizeof defaults,

@@ -147,7 +147,9 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 }
 
 const gb_objective objective_simcse = {.name = "simcse",
-                                       .help = "a sentence finds itself under another dropout",
+                                       .help =
+                                           "contrastive loss between two encodings of a sentence "
+                                           "with different dropout (SimCSE)",
                                        .options = options,
                                        .defaults = &defaults,
                                        .own_bytes = sizeof defaults,

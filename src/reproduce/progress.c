@@ -81,7 +81,7 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
             each = kind->texts * seconds_of_texts / texts;
         rest += (double)(kind->total - kind->made) * each;
     }
-    int length = snprintf(text, 96, "%zu of %zu steps", made, total);
+    int length = snprintf(text, 96, "%zu of %zu artifacts", made, total);
     if (!made || made == total || guess)
         return;
     int minutes = (int)(rest / jobs / 60 + .5);

@@ -77,7 +77,7 @@ static bool check_all(const gb_reproduce_params *params, gb_status *status)
 {
     if (params->action == GB_REPRODUCE_EXPLAIN)
         return refuse(status, NULL, "explain needs one table");
-    return !params->collection || refuse(status, NULL, "all runs on the built-in world");
+    return !params->collection || refuse(status, NULL, "all runs on the mini world");
 }
 
 static bool check_compared(const gb_reproduce_params *params, const repro_entry *entry,

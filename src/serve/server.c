@@ -45,7 +45,6 @@ typedef struct request {
     gb_text body;        /* received so far */
     uint64_t received;   /* bytes, also of those that were not kept */
     const char *allow;   /* methods that its path takes, if there is one */
-    bool begun;          /* the second call of its handler was there */
 } request;
 
 /* ---- paths ---- */

@@ -33,7 +33,8 @@ static const gb_option of_training[] = {
     {"pseudo-labels", GB_OPTION_TEXT, FIELD(pseudo_labels), GB_OPTION_INPUT, "ARTIFACT",
      "of gabbro pseudo-labels: train on its queries, too; give it as --negatives as well"},
     {"loss", GB_OPTION_CHOICE, FIELD(params.loss), 0, NULL,
-     "softmax: of a query's passages the positive is found; binary: each pair is right or not",
+     "softmax: cross-entropy over a query's passages, the positive being the right one; binary: a "
+     "yes-or-no loss for each pair",
      gb_cross_losses},
     {"epochs", GB_OPTION_U32, FIELD(epochs), 0, NULL, "epochs over the training queries"},
     {"train-queries", GB_OPTION_U32, FIELD(train_queries), 0, NULL,

@@ -188,7 +188,14 @@ expect "failures are named" grep -q 'failed: qac/table1 qac/table3 llm/fig3$' "$
 FAIL_WITH=75
 run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
+cp "$work/tables/tables.tsv" "$work/tables.before"
+grep -E '^(table|qac/(speed|table1))	' "$root/tables/tables.tsv" >"$work/tables/tables.tsv"
+FAIL_AT=tokenize FAIL_WITH=4
+run all --out "$work/failing"
+expect "what fails while times are measured fails the tables behind, too" \
+    [ "$status $(grep -c 'nothing is left' "$work/stderr") $(grep -c 'failed: .*qac/speed.*qac/table1\|failed: .*qac/table1.*qac/speed' "$work/stderr")" = '1 0 1' ]
 unset FAIL_AT FAIL_WITH
+cp "$work/tables.before" "$work/tables/tables.tsv"
 run list
 expect "a table without a recipe is listed" grep -q '^qac/table9 *Nine (not yet)$' "$work/stdout"
 expect "studies are listed" grep -q '^study/queries ' "$work/stdout"
@@ -208,8 +215,8 @@ run study/queries --out "$work/study" --collection "$work/my docs"
 expect "a collection of one's own, the extractive one" \
     [ "$status $(count '"series": "generator extractive"' "$study")" = '0 4' ]
 run llm/table1 --dry-run --collection "$work/my docs"
-expect "generators of the built-in world are refused for it at once: $(cat "$work/stderr")" \
-    [ "$status $(grep -c 'llm/table1 compares generators of the built-in world' "$work/stderr")" = '2 1' ]
+expect "generators of the mini world are refused for it at once: $(cat "$work/stderr")" \
+    [ "$status $(grep -c 'llm/table1 compares generators of the mini world' "$work/stderr")" = '2 1' ]
 
 # A step does 1e9 and 3,907 of them take 1.2 s, and 4.8 s to start: 1000 of masked LM, 4 x 1800, and 12
 # fine-tunings of 563 take 86.2 s. 18 evaluations, 6 of them before fine-tuning, and 6 minings encode in .3 s,
