@@ -134,14 +134,15 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .pName = "main",
                   .pSpecializationInfo = spec_count ? &constants : NULL},
-        .layout = device->pipeline_layout};
+        .layout = device->pipeline_layout,
+        .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT}; /* long dispatches go in parts */
     char doing[96];
     snprintf(doing, sizeof doing, "building the pipeline of %s", shader->name);
     if (!create_module(device, shader, doing, &info.stage.module, status))
         return false;
     set_subgroup(device, shader, pipeline, &info.stage, &required);
     if (device->survey && gb_survey_told(device))
-        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+        info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     VkPipelineCache cache = device->survey ? VK_NULL_HANDLE : device->pipeline_cache;
     bool ok =
         VK_TRY(vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &pipeline->handle),

@@ -1,5 +1,6 @@
 /* Programs: items recorded once into command buffers and submitted many times. */
 #include "vk/private.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,14 +257,32 @@ static bool close_chunk(recorder *r, bool last)
     return ok;
 }
 
-static bool record_dispatch(recorder *r, const gb_item *item, const char *label)
+/* Room for what may take so many ms: in the open chunk, or in one of its own. */
+static bool make_room(recorder *r, double ms)
 {
-    gb_program *program = r->program;
-    gb_device *device = program->device;
-    VkDescriptorSet set = program->sets[r->dispatch];
-    write_set(program, set, item);
-    if (!write_views(program, set, item, r->status))
+    double most = r->program->device->submit_ms;
+    if (r->command && (r->ms + ms > most || most == 0) && !close_chunk(r, false))
         return false;
+    if (!r->command && !open_chunk(r))
+        return false;
+    r->ms += ms;
+    return true;
+}
+
+static void name_chunk(recorder *r, const char *name)
+{
+    gb_submission *chunk = &r->program->chunks[r->program->chunk_count - 1];
+    chunk->last = name;
+    if (!chunk->first)
+        chunk->first = name;
+}
+
+/* Workgroups [first, first + count) along an axis. */
+static void record_groups(recorder *r, const gb_item *item, int axis, uint32_t first,
+                          uint32_t count)
+{
+    gb_device *device = r->program->device;
+    VkDescriptorSet set = r->program->sets[r->dispatch];
     if (r->bound != item->pipeline->handle)
         vkCmdBindPipeline(r->command, VK_PIPELINE_BIND_POINT_COMPUTE, item->pipeline->handle);
     r->bound = item->pipeline->handle;
@@ -272,16 +291,46 @@ static bool record_dispatch(recorder *r, const gb_item *item, const char *label)
     if (item->push_bytes)
         vkCmdPushConstants(r->command, device->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                            item->push_bytes, item->push);
+    uint32_t base[3] = {0}, groups[3] = {item->grid[0], item->grid[1], item->grid[2]};
+    base[axis] = first;
+    groups[axis] = count;
+    vkCmdDispatchBase(r->command, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+}
+
+static void write_timestamp(const recorder *r, uint32_t query)
+{
+    if (r->program->queries)
+        vkCmdWriteTimestamp(r->command, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->program->queries,
+                            query);
+}
+
+/* A dispatch that may take longer than a submission should goes into several: a watchdog does not
+ * see that it gets on. Cut along y where it has several rows, whose length shaders ask for. */
+static bool record_dispatch(recorder *r, const gb_item *item, double ms, const char *label)
+{
+    gb_program *program = r->program;
+    double most = program->device->submit_ms;
+    int axis = item->grid[1] > 1;
+    uint32_t groups = item->grid[axis], parts = 1;
+    if (most > 0 && ms > most)
+        parts = ms / most < groups ? (uint32_t)ceil(ms / most) : groups;
+    write_set(program, program->sets[r->dispatch], item);
+    if (!write_views(program, program->sets[r->dispatch], item, r->status))
+        return false;
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t first = (uint32_t)((uint64_t)groups * i / parts);
+        uint32_t end = (uint32_t)((uint64_t)groups * (i + 1) / parts);
+        if (i && !make_room(r, ms / parts))
+            return false;
+        name_chunk(r, label ? label : item->pipeline->shader);
+        if (i == 0)
+            write_timestamp(r, 2 * r->dispatch);
+        record_groups(r, item, axis, first, end - first);
+    }
+    write_timestamp(r, 2 * r->dispatch + 1);
     if (program->queries)
-        vkCmdWriteTimestamp(r->command, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, program->queries,
-                            2 * r->dispatch);
-    vkCmdDispatch(r->command, item->grid[0], item->grid[1], item->grid[2]);
-    if (program->queries) {
-        vkCmdWriteTimestamp(r->command, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, program->queries,
-                            2 * r->dispatch + 1);
         program->timed[r->dispatch] =
             (timed){item->pipeline->shader, label, item->flops, item->bytes};
-    }
     r->dispatch++;
     return true;
 }
@@ -296,35 +345,19 @@ static bool record_item(recorder *r, const gb_item *item)
     if (item->label &&
         !(label = gb_arena_strdup(program->labels, item->label, strlen(item->label), r->status)))
         return false;
-    bool full = r->ms + ms > device->submit_ms || device->submit_ms == 0;
-    if (r->command && full && !close_chunk(r, false))
+    if (!make_room(r, ms))
         return false;
-    if (!r->command && !open_chunk(r))
-        return false;
-    r->ms += ms;
     /* With timestamps the dispatches must not overlap, or the times mean nothing. */
     if (item->barrier_before || device->full_barriers || program->queries)
         vk_record_barrier(r->command, false);
-    gb_submission *chunk = &program->chunks[program->chunk_count - 1];
-    const char *name = label                            ? label
-                       : item->kind == GB_ITEM_DISPATCH ? item->pipeline->shader
-                                                        : "copy or fill";
-    chunk->last = name;
-    if (!chunk->first)
-        chunk->first = name;
-    switch (item->kind) {
-    case GB_ITEM_DISPATCH:
-        if (!record_dispatch(r, item, label))
-            return false;
-        break;
-    case GB_ITEM_COPY:
+    if (item->kind == GB_ITEM_DISPATCH)
+        return record_dispatch(r, item, ms, label);
+    name_chunk(r, label ? label : "copy or fill");
+    if (item->kind == GB_ITEM_COPY)
         vkCmdCopyBuffer(r->command, a->buffer->handle, b->buffer->handle, 1,
                         &(VkBufferCopy){a->offset, b->offset, a->size});
-        break;
-    case GB_ITEM_FILL:
+    else
         vkCmdFillBuffer(r->command, a->buffer->handle, a->offset, a->size, item->fill);
-        break;
-    }
     return true;
 }
 

@@ -106,6 +106,14 @@ Test(vk_runtime, program_is_split_by_cost_and_still_right)
     close_device(device);
 }
 
+Test(vk_runtime, dispatch_is_split_that_takes_too_long)
+{
+    setenv("GABBRO_SUBMIT_MS", "0.00001", 1);
+    gb_device *device = open_device(true);
+    cr_assert_gt(run_job(device), 4);
+    close_device(device);
+}
+
 Test(vk_runtime, smallest_limits_and_staging)
 {
     setenv("GABBRO_LIMITS", "min", 1);
@@ -115,7 +123,7 @@ Test(vk_runtime, smallest_limits_and_staging)
     cr_assert_leq(caps->max_binding_bytes, (uint64_t)1 << 27);
     cr_assert_leq(caps->max_workgroup, 128);
     cr_assert_leq(caps->max_shared_bytes, 16384);
-    cr_assert_not(caps->subgroup_ops & GB_SUBGROUP_ARITHMETIC);
+    cr_assert_not(caps->subgroup_ops & GB_SUBGROUP_SHUFFLE);
     uint32_t big[] = {256, 0};
     cr_assert_null(gb_pipeline_get(device, "test_axpy", big, 2, &status));
     cr_assert_eq(status.code, GB_DEVICE);
@@ -285,7 +293,7 @@ Test(vk_runtime, quirks_can_be_forced)
     char text[256];
     gb_quirks_text(NULL, caps->quirks, text, sizeof text);
     cr_assert_str_eq(text, "no_subgroups,no_fp16");
-    cr_assert_eq(caps->subgroup_ops & GB_SUBGROUP_ARITHMETIC, 0);
+    cr_assert_eq(caps->subgroup_ops & GB_SUBGROUP_SHUFFLE, 0);
     cr_assert_not(caps->fp16);
     char *identity = identity_of(NULL, &status);
     cr_assert(strstr(identity, text), "%s", identity);
