@@ -1,7 +1,7 @@
-/* The tiles that `gabbro tune` found fastest, kept for each driver and set of shaders: a text file
- * of three lines (what it is for, the device, "tiles NUMBER"), beside the pipeline cache, and one
- * for each precision of cooperative matrices. One that is for something else, or damaged, counts as
- * none. */
+/* The tiles that `gabbro tune` found fastest, kept for each kind of device, driver and set of
+ * shaders: a text file of three lines (what it is for, the device, "tiles NUMBER"), beside the
+ * pipeline cache, and one for each precision of cooperative matrices. Equal cards have one choice,
+ * as keys of artifacts have it. One that is for something else, or damaged, counts as none. */
 #include "kernels.h"
 
 #include <stdlib.h>
@@ -9,22 +9,25 @@
 
 #define TILES_END (1u << GB_TILE_CLASSES * GB_TILE_BITS)
 
-static char *choice_path(const gb_config *config, const gb_device_caps *caps)
-{
-    static const char *const kinds[] = {"tiles", "tiles-fp16", "tiles-bf16"};
-    return gb_device_cache(config, caps, kinds[caps->precision], "txt");
-}
-
 /* Hash of everything that the choice depends on. */
 static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 {
     char kernels[GB_HASH_SIZE];
     gb_text text = {0};
     gb_shaders_hash(GB_USER_ALL, kernels);
-    gb_text_printf(&text, "1 %s %s %x %s %s", caps->name, caps->driver, caps->driver_version,
-                   gb_kernel_profile_name(caps->profile), kernels);
+    gb_text_printf(&text, "2 %s %s %x %s %s %s", caps->name, caps->driver, caps->driver_version,
+                   gb_kernel_profile_name(caps->profile), gb_precision_name(caps->precision),
+                   kernels);
     gb_hash_bytes(text.data ? text.data : "", text.length, key);
     gb_text_free(&text);
+}
+
+static char *choice_path(const gb_config *config, const gb_device_caps *caps)
+{
+    char key[GB_HASH_SIZE], name[40];
+    key_of(caps, key);
+    snprintf(name, sizeof name, "tiles-%.16s.txt", key);
+    return gb_config_cache(config, name);
 }
 
 /* The stored choice; *known: whether there is one. */
@@ -59,13 +62,22 @@ bool gb_tiles_wanted(const gb_config *config, const gb_device_caps *caps)
     return !known;
 }
 
+/* A choice that was made on another device may need more than this one has. */
+static bool all_fit(const gb_device_caps *caps, uint32_t tiles)
+{
+    bool fit = true;
+    for (uint32_t class = 0; class < GB_TILE_CLASSES; class ++)
+        fit = fit && gb_tile_fits(caps, gb_tile_of(tiles, class));
+    return fit;
+}
+
 uint32_t ops_kernels_tiles(const gb_config *config, const gb_device_caps *caps)
 {
     const char *wish = config->tune;
     bool known;
     if (wish && !strncmp(wish, "0x", 2) && !config->limits) {
         unsigned long tiles = strtoul(wish, NULL, 16);
-        return tiles < TILES_END ? (uint32_t)tiles : 0;
+        return tiles < TILES_END && all_fit(caps, (uint32_t)tiles) ? (uint32_t)tiles : 0;
     }
     return uses_stored(config, caps) ? read_choice(config, caps, &known) : 0;
 }
