@@ -96,7 +96,6 @@ typedef struct gb_matrix {
 /* Subgroup operations usable in compute shaders (bits of gb_device_caps.subgroup_ops). */
 enum {
     GB_SUBGROUP_BASIC = 1,
-    GB_SUBGROUP_ARITHMETIC = 2,
     GB_SUBGROUP_SHUFFLE = 8,
 };
 
@@ -148,8 +147,6 @@ typedef struct gb_device_caps {
     bool unified_memory;           /* the device's memory can be mapped by the host */
     uint64_t max_texel_bytes;      /* largest vec4 texel view of a buffer */
     bool fp16;                     /* 16-bit float arithmetic */
-    bool storage16;                /* 16-bit values in storage buffers */
-    bool int64;                    /* 64-bit integers */
     bool matrix_khr;               /* VK_KHR_cooperative_matrix is there */
     bool matrix_nv;                /* VK_NV_cooperative_matrix is there */
     gb_matrix matrix;              /* cooperative matrices of half floats for matmuls */

@@ -61,16 +61,15 @@ void gb_device_print(const gb_device *device, FILE *out)
             gb_quirks_text(&gb_ops_rules, bit, quirks, sizeof quirks);
             fprintf(out, "             %s: %s\n", quirks, gb_device_quirk_reason(device, bit));
         }
-    fprintf(out, "Subgroups    %u lanes (%u to %u), shuffle %s, arithmetic %s\n", c->subgroup_size,
-            c->subgroup_min, c->subgroup_max, c->subgroup_ops & GB_SUBGROUP_SHUFFLE ? "yes" : "no",
-            c->subgroup_ops & GB_SUBGROUP_ARITHMETIC ? "yes" : "no");
+    fprintf(out, "Subgroups    %u lanes (%u to %u), shuffle %s\n", c->subgroup_size,
+            c->subgroup_min, c->subgroup_max, c->subgroup_ops & GB_SUBGROUP_SHUFFLE ? "yes" : "no");
     fprintf(out, "Memory       %.1f GiB, %s; buffers up to %.1f GiB, bindings up to %.0f MiB\n",
             (double)c->memory_bytes / (1 << 30), c->unified_memory ? "unified" : "its own",
             (double)c->max_buffer_bytes / (1 << 30), (double)c->max_binding_bytes / (1 << 20));
     fprintf(out, "Workgroups   %u lanes, %u KiB shared; grid %u x %u x %u\n", c->max_workgroup,
             c->max_shared_bytes >> 10, c->max_grid[0], c->max_grid[1], c->max_grid[2]);
-    fprintf(out, "Arithmetic   16-bit floats %s, 64-bit integers %s, matrices %s%s\n",
-            c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no", c->matrix_khr ? "khr " : "",
+    fprintf(out, "Arithmetic   16-bit floats %s, matrices %s%s\n", c->fp16 ? "yes" : "no",
+            c->matrix_khr ? "khr " : "",
             c->matrix_nv    ? "nv"
             : c->matrix_khr ? ""
                             : "no");
@@ -82,11 +81,8 @@ void gb_device_print(const gb_device *device, FILE *out)
         fprintf(out, "             %u x %u x %u of bfloat16, by KHR's extension\n",
                 c->matrix_bf16.m, c->matrix_bf16.n, c->matrix_bf16.k);
     fprintf(out, "Validation   %s\n", gb_device_validating(device) ? "on" : "layer not installed");
-    fprintf(out,
-            "glslc        khr_coopmat %d, nv_coopmat %d, bfloat16 %d, float16 %d, int64 %d, "
-            "subgroup_arithmetic %d\n",
-            GABBRO_GLSLC_HAS_KHR_COOPMAT, GABBRO_GLSLC_HAS_NV_COOPMAT, GABBRO_GLSLC_HAS_BFLOAT16,
-            GABBRO_GLSLC_HAS_FLOAT16, GABBRO_GLSLC_HAS_INT64, GABBRO_GLSLC_HAS_SUBGROUP_ARITHMETIC);
+    fprintf(out, "glslc        khr_coopmat %d, nv_coopmat %d, float16 %d\n",
+            GABBRO_GLSLC_HAS_KHR_COOPMAT, GABBRO_GLSLC_HAS_NV_COOPMAT, GABBRO_GLSLC_HAS_FLOAT16);
 }
 
 /* ---- self-test ---- */

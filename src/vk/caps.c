@@ -124,7 +124,6 @@ void vk_features_chain(gb_adapter *adapter)
     gb_features *f = &adapter->features;
     f->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     VkBaseOutStructure *tail = (VkBaseOutStructure *)&f->core;
-    tail = append(tail, &f->storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
     if (adapter->core12 || enabled(adapter, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME))
         tail = append(tail, &f->timeline,
                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
@@ -161,19 +160,11 @@ static void read_features(gb_adapter *adapter)
     gb_features *f = &adapter->features;
     vk_features_chain(adapter);
     vkGetPhysicalDeviceFeatures2(adapter->handle, &f->core);
-    caps->int64 = f->core.features.shaderInt64;
-    caps->storage16 = f->storage16.storageBuffer16BitAccess;
     caps->fp16 = f->float16.shaderFloat16;
     caps->matrix_nv = f->matrix_nv.cooperativeMatrix;
     caps->matrix_khr = f->matrix_khr.cooperativeMatrix;
     /* Enable what the shaders can use and nothing else: unused features cost on some drivers. */
-    f->core.features = (VkPhysicalDeviceFeatures){
-        .shaderInt64 = f->core.features.shaderInt64,
-        .shaderInt16 = f->core.features.shaderInt16,
-    };
-    f->storage16.uniformAndStorageBuffer16BitAccess = VK_FALSE;
-    f->storage16.storagePushConstant16 = VK_FALSE;
-    f->storage16.storageInputOutput16 = VK_FALSE;
+    f->core.features = (VkPhysicalDeviceFeatures){0};
     f->float16.shaderInt8 = VK_FALSE;
     f->bfloat16.shaderBFloat16DotProduct = VK_FALSE;
     f->matrix_nv.cooperativeMatrixRobustBufferAccess = VK_FALSE;
@@ -191,8 +182,6 @@ static uint32_t subgroup_ops(VkSubgroupFeatureFlags flags)
     uint32_t ops = 0;
     if (flags & VK_SUBGROUP_FEATURE_BASIC_BIT)
         ops |= GB_SUBGROUP_BASIC;
-    if (flags & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)
-        ops |= GB_SUBGROUP_ARITHMETIC;
     if (flags & VK_SUBGROUP_FEATURE_SHUFFLE_BIT)
         ops |= GB_SUBGROUP_SHUFFLE;
     return ops;
@@ -363,9 +352,7 @@ static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
 {
     gb_device_caps *caps = &adapter->caps;
     const char *reason = NULL;
-    if (caps->api_version < VK_API_VERSION_1_1)
-        reason = "its driver is older than Vulkan 1.1";
-    else if (!has_queue)
+    if (!has_queue)
         reason = "it has no compute queue";
     else if (!adapter->features.timeline.timelineSemaphore)
         reason = "its driver has no timeline semaphores (Vulkan 1.2 or VK_KHR_timeline_semaphore)";
@@ -374,6 +361,17 @@ static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
     caps->usable = !reason;
     if (reason)
         snprintf(caps->reason, sizeof caps->reason, "%s", reason);
+}
+
+/* One of which no more can be read than its name. */
+static bool judge_broken(gb_adapter *adapter, const VkPhysicalDeviceProperties *basic,
+                         const char *reason)
+{
+    gb_device_caps *caps = &adapter->caps;
+    snprintf(caps->name, sizeof caps->name, "%s", basic->deviceName);
+    snprintf(caps->reason, sizeof caps->reason, "%.190s", reason);
+    caps->type = device_type(basic->deviceType);
+    return true;
 }
 
 /* A device without cooperative matrices keeps its own profile when asked for them: one setting must
@@ -429,18 +427,20 @@ static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *
     vkGetPhysicalDeviceProperties(adapter->handle, &basic);
     adapter->caps.api_version = basic.apiVersion;
     if (basic.apiVersion < VK_API_VERSION_1_1) {
-        snprintf(adapter->caps.name, sizeof adapter->caps.name, "%s", basic.deviceName);
-        adapter->caps.type = device_type(basic.deviceType);
-        judge(adapter, true, GB_BINDINGS);
-        return true;
+        return judge_broken(adapter, &basic, "its driver is older than Vulkan 1.1");
     }
     /* A loader may be older than the driver, and the instance's version is the last that counts. */
     adapter->version =
         instance->api_version < basic.apiVersion ? instance->api_version : basic.apiVersion;
     adapter->core12 = adapter->version >= VK_API_VERSION_1_2;
     adapter->core13 = adapter->version >= VK_API_VERSION_1_3;
-    if (!read_extensions(instance, adapter, &known, status))
+    gb_status why = {0};
+    if (!read_extensions(instance, adapter, &known, &why)) {
+        if (why.code == GB_DEVICE) /* other devices may work */
+            return judge_broken(adapter, &basic, why.what);
+        *status = why;
         return false;
+    }
     read_features(adapter);
     read_properties(adapter, &known);
     read_memory(adapter);

@@ -26,7 +26,7 @@ static void clamp_to_minimum(gb_device_caps *caps)
     }
     caps->subgroup_ops &= GB_SUBGROUP_BASIC;
     caps->subgroup_control = false;
-    caps->fp16 = caps->storage16 = caps->int64 = false;
+    caps->fp16 = false;
     caps->matrix_nv = caps->matrix_khr = false;
     caps->unified_memory = false; /* so that staging is tried on CPUs too */
 }

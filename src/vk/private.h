@@ -104,7 +104,6 @@ void vk_instance_destroy(gb_instance *instance);
 /* The feature structures asked of a device and, trimmed, enabled on it. */
 typedef struct gb_features {
     VkPhysicalDeviceFeatures2 core;                          /* head of the chain */
-    VkPhysicalDevice16BitStorageFeatures storage16;          /* 16-bit values in buffers */
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline;      /* needed */
     VkPhysicalDeviceShaderFloat16Int8Features float16;       /* 16-bit arithmetic */
     VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;    /* choice of subgroup size */

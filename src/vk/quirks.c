@@ -10,31 +10,30 @@ static const struct quirk {
     uint32_t vendor;    /* PCI vendor, or ANY */
     uint32_t driver;    /* VkDriverId, or ANY */
     const char *name;   /* part of the device's name, or NULL */
-    uint32_t before;    /* driver versions below this one, in its own packing; 0 = all */
     bool no_matrices;   /* only where the driver offers no KHR cooperative matrices */
     uint32_t flag;      /* what to do */
     const char *reason; /* what goes wrong */
 } quirks[] = {
-    {VENDOR_AMD, VK_DRIVER_ID_MOLTENVK, NULL, 0, false, GB_QUIRK_NO_SUBGROUPS,
+    {VENDOR_AMD, VK_DRIVER_ID_MOLTENVK, NULL, false, GB_QUIRK_NO_SUBGROUPS,
      "MoltenVK tells 64 lanes where shaders run with 32 (MoltenVK #2750)"},
-    {VENDOR_INTEL, ANY, "Arc(TM) A", 0, false, GB_QUIRK_NO_MATRIX,
+    {VENDOR_INTEL, ANY, "Arc(TM) A", false, GB_QUIRK_NO_MATRIX,
      "matrix kernels run far below scalar ones on this generation (llama.cpp #24404)"},
-    {VENDOR_AMD, VK_DRIVER_ID_AMD_PROPRIETARY, NULL, 0, false, GB_QUIRK_NO_MATRIX,
+    {VENDOR_AMD, VK_DRIVER_ID_AMD_PROPRIETARY, NULL, false, GB_QUIRK_NO_MATRIX,
      "announced on cards that have no matrix units (llama.cpp #10597)"},
-    {VENDOR_QUALCOMM, ANY, NULL, 0, false, GB_QUIRK_NO_MATRIX | GB_QUIRK_SMALL_SUBMITS,
+    {VENDOR_QUALCOMM, ANY, NULL, false, GB_QUIRK_NO_MATRIX | GB_QUIRK_SMALL_SUBMITS,
      "matrix kernels give wrong numbers (ncnn #6972) and the watchdog is short"},
-    {VENDOR_QUALCOMM, ANY, "Adreno (TM) 5", 0, false, GB_QUIRK_NO_PIPELINE_CACHE,
+    {VENDOR_QUALCOMM, ANY, "Adreno (TM) 5", false, GB_QUIRK_NO_PIPELINE_CACHE,
      "stored pipelines crash the driver on this generation"},
-    {VENDOR_ARM, ANY, NULL, 0, false, GB_QUIRK_FEW_REGISTERS,
+    {VENDOR_ARM, ANY, NULL, false, GB_QUIRK_FEW_REGISTERS,
      "a lane has 64 registers, and the large tiles of products do not fit them"},
-    {VENDOR_NVIDIA, ANY, "GK10", 0, false, GB_QUIRK_FEW_REGISTERS,
+    {VENDOR_NVIDIA, ANY, "GK10", false, GB_QUIRK_FEW_REGISTERS,
      "a lane of the first Kepler chips has 63 registers"},
-    {VENDOR_INTEL, ANY, NULL, 0, false, GB_QUIRK_MORE_LANES,
+    {VENDOR_INTEL, ANY, NULL, false, GB_QUIRK_MORE_LANES,
      "attention by 64 lanes spills registers, forward with heads of 64 and backward with short "
      "ones"},
-    {VENDOR_INTEL, ANY, NULL, 0, true, GB_QUIRK_MOST_LANES,
+    {VENDOR_INTEL, ANY, NULL, true, GB_QUIRK_MOST_LANES,
      "before Arc, its gradient with heads of 64 spills registers by 128 lanes"},
-    {VENDOR_NVIDIA, VK_DRIVER_ID_NVIDIA_PROPRIETARY, NULL, 0, false, GB_QUIRK_AS_STORED,
+    {VENDOR_NVIDIA, VK_DRIVER_ID_NVIDIA_PROPRIETARY, NULL, false, GB_QUIRK_AS_STORED,
      "turning operands for matrices costs half of the time (H200), where loads turn them for "
      "nothing"},
 };
@@ -80,8 +79,7 @@ static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
     return (quirk->vendor == ANY || quirk->vendor == caps->vendor_id) &&
            (quirk->driver == ANY || quirk->driver == caps->driver_id) &&
            (!quirk->name || gb_contains_word(caps->name, quirk->name)) &&
-           !(quirk->no_matrices && caps->matrix_khr) &&
-           (!quirk->before || caps->driver_version < quirk->before);
+           !(quirk->no_matrices && caps->matrix_khr);
 }
 
 const char *vk_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit)
