@@ -39,6 +39,7 @@ enum {
     SELDOM = 8,       /* few programs use it */
     NO_GRADIENT = 16, /* forward only */
     OF_ONE = 32,      /* the gradient starts from 1, else from the output */
+    ON_GPUS = 64,     /* a CPU has no kernels of its own for it */
 };
 
 typedef struct check_case {

@@ -250,16 +250,16 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all,
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(pool *c, bool blaming, bool all, uint32_t given,
+static uint32_t test_used(pool *c, bool cpu, bool all, uint32_t given,
                           gb_selftest_report *report)
 {
     gb_device *device = c->devices[0];
     uint32_t avoid = given;
     for (size_t i = 0; i < diag_selftest_case_count(); i++)
-        if (all || !diag_selftest_case_seldom(i))
+        if (all || !diag_selftest_case_seldom(i, cpu))
             crew_add(c, (trial){.i = i, .avoid = avoid});
     make_trials(c, report);
-    for (size_t i = 0; blaming && i < diag_selftest_case_count(); i++)
+    for (size_t i = 0; cpu && i < diag_selftest_case_count(); i++) /* others have no variants */
         if (!(report->worst[i][GB_SELFTEST_USED] <= TOLERANCE) &&
             (avoid == given || !(try_case(device, i, avoid, report) <= TOLERANCE)))
             avoid |= blame(device, i, avoid, report);

@@ -16,7 +16,8 @@ bool diag_selftest_ensure(const gb_config *config, const char *select, gb_device
 /* Cases: a program of kernels each, forward and gradient. */
 size_t diag_selftest_case_count(void);
 const char *diag_selftest_case_name(size_t i);
-bool diag_selftest_case_seldom(size_t i); /* few programs use it */
+/* Few programs use it, or no kernels of its own. */
+bool diag_selftest_case_seldom(size_t i, bool cpu);
 /* Whether a column tries it: another case may have the same code. */
 bool diag_selftest_case_in(size_t i, gb_selftest_column column);
 /* Run it with the kernels that the device has now. *worst: largest difference from float64,

@@ -72,6 +72,12 @@ static gb_tensor build_split(check *c)
     return gb_matmul(c->tape, GB_TN, operand(c, "long"), operand(c, "long"));
 }
 
+/* Both gradients are added to older sums. */
+static gb_tensor build_again(check *c)
+{
+    return gb_add(c->tape, product(c, GB_NT), product(c, GB_NT));
+}
+
 /* All forms with all they can do but adding to older sums; no size is a multiple of a tile. */
 static gb_tensor build_layer(check *c)
 {
@@ -92,6 +98,39 @@ static gb_tensor build_attention(check *c)
     gb_tensor qkv = operand(c, "qkv");
     return gb_attention(c->tape, lengths(c), qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH, CHECK_WIDTH,
                         &params);
+}
+
+/* Heads as BERT's, for which GPUs have kernels of their own, with each mask. */
+static gb_tensor attention_of_64(check *c, gb_mask_kind mask)
+{
+    gb_attention_params params = {
+        .heads = 1, .mask = mask, .window = 3, .bits = GB_NO_TENSOR, .max_length = CHECK_ROWS};
+    gb_tensor sequences = lengths(c), qkv = operand(c, "qkv of 64");
+    if (mask == GB_MASK_BITS) {
+        filled *bits = input(c, "bits", GB_U32, CHECK_ROWS, 2);
+        uint32_t ld = gb_tape_tensor(c->tape, bits->tensor)->ld;
+        for (uint32_t r = 0; r < CHECK_ROWS; r++) /* each sees the first key */
+            bits->words[r * ld] = r * 0x9e3779b9u | 1;
+        params.bits = bits->tensor;
+    }
+    return gb_attention(c->tape, sequences, qkv, 0, qkv, 64, 128, 64, &params);
+}
+
+static gb_tensor build_attention_64(check *c)
+{
+    return attention_of_64(c, GB_MASK_NONE);
+}
+static gb_tensor build_causal_64(check *c)
+{
+    return attention_of_64(c, GB_MASK_CAUSAL);
+}
+static gb_tensor build_window_64(check *c)
+{
+    return attention_of_64(c, GB_MASK_WINDOW);
+}
+static gb_tensor build_bits_64(check *c)
+{
+    return attention_of_64(c, GB_MASK_BITS);
 }
 
 static gb_tensor build_embed(check *c)
@@ -452,7 +491,8 @@ static gb_tensor build_q8(check *c)
 /* ---- all of them ---- */
 
 /* Compiling is what takes long on a CPU. Stand-ins are tried where no other case has their code,
- * and with all cases once they are in use; what few programs use, not at a driver's first use. */
+ * and with all cases once they are in use; what few programs use, and what has no kernel of its own
+ * on a CPU, not at a driver's first use. */
 // clang-format off
 const check_case check_cases[] = {
     {"matmul nn", build_nn, IN_MATRICES},
@@ -460,9 +500,14 @@ const check_case check_cases[] = {
     {"matmul tn", build_tn, IN_MATRICES},
     {"matmul of several tiles", build_wide, IN_PLAIN | IN_MATRICES},
     {"matmul in parts", build_split, IN_MATRICES},
+    {"matmul added to older sums", build_again, ON_GPUS | IN_MATRICES},
     {"linear with bias, GELU, residual", build_layer, IN_BUFFERS | IN_PLAIN | IN_MATRICES},
     {"layer norm", build_norm, IN_BUFFERS | IN_PLAIN},
     {"attention", build_attention, IN_BUFFERS | IN_PLAIN | IN_MATRICES},
+    {"attention, a head of 64", build_attention_64, ON_GPUS | IN_MATRICES},
+    {"the same, causal", build_causal_64, ON_GPUS | IN_MATRICES},
+    {"the same, in a window", build_window_64, ON_GPUS | IN_MATRICES},
+    {"the same, masked by bits", build_bits_64, ON_GPUS | IN_MATRICES},
     {"embedding", build_embed, IN_BUFFERS | IN_PLAIN},
     {"softmax loss", build_softmax, IN_BUFFERS | IN_PLAIN | OF_ONE},
     {"vocabulary loss", build_vocabulary, IN_MATRICES | OF_ONE},

@@ -48,7 +48,7 @@ static void key_of(const gb_config *config, const gb_device_caps *caps, char key
     char kernels[GB_HASH_SIZE];
     gb_text text = {0};
     gb_shaders_hash(GB_USER_ALL, kernels);
-    gb_text_printf(&text, "2 %s %s %x %x %s %s", caps->name, caps->driver, caps->driver_version,
+    gb_text_printf(&text, "3 %s %s %x %x %s %s", caps->name, caps->driver, caps->driver_version,
                    caps->api_version, config->corrupt ? config->corrupt : "", kernels);
     gb_hash_bytes(text.data ? text.data : "", text.length, key);
     gb_text_free(&text);
