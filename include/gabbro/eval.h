@@ -71,6 +71,8 @@ typedef struct gb_run {
     size_t place_count;   /* queries that places has room for */
 } gb_run;
 void gb_run_free(gb_run *run);
+/* Sorts hits by their scores, the best first, and of equal ones by the passages' numbers. */
+void gb_hits_sort(gb_hit *hits, size_t count);
 /* Appends the list of a query that the run must not have yet (not checked); hits are copied.
  * GB_DATA: a score that is not a number. */
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status);

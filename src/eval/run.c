@@ -25,6 +25,20 @@ static bool grow_places(gb_run *run, uint32_t query, gb_status *status)
     return true;
 }
 
+static int by_score(const void *a_, const void *b_)
+{
+    const gb_hit *a = a_, *b = b_;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return (a->passage > b->passage) - (a->passage < b->passage);
+}
+
+void gb_hits_sort(gb_hit *hits, size_t count)
+{
+    if (count)
+        qsort(hits, count, sizeof *hits, by_score);
+}
+
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status)
 {
     for (uint32_t i = 0; i < count; i++)

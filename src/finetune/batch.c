@@ -244,15 +244,6 @@ bool finetune_count_copies(finetune_drawer *d, uint32_t steps, uint64_t *copies,
     return true;
 }
 
-static bool is_judged(const finetune_drawer *d, const gb_training_query *query, uint32_t passage)
-{
-    const uint32_t *positives = d->data.set->passages + query->positive_first;
-    for (uint32_t i = 0; i < query->positive_count; i++)
-        if (positives[i] == passage)
-            return true;
-    return false;
-}
-
 bool finetune_find_collisions(finetune_drawer *d, uint32_t steps, gb_collisions *found,
                               gb_status *status)
 {
@@ -265,7 +256,8 @@ bool finetune_find_collisions(finetune_drawer *d, uint32_t steps, gb_collisions 
         for (uint32_t q = 0; q < b->queries; q++)
             for (uint32_t c = 0; c < columns; c++)
                 found->positives +=
-                    c != gb_positive_column(b, q) && is_judged(d, d->drawn[q], passage_at(b, c));
+                    c != gb_positive_column(b, q) &&
+                    finetune_is_positive(d->data.set, d->drawn[q], passage_at(b, c));
         found->pairs += (uint64_t)b->queries * (columns - 1);
     }
     return true;

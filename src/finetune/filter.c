@@ -1,5 +1,5 @@
 /* False negatives: which passages of the runs are no negatives of their queries. */
-#include <gabbro/finetune.h>
+#include "private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,15 +80,6 @@ static bool ranks_high(const filtering *f, uint32_t passage)
 }
 
 /* The score of a passage; false where it has none. */
-static bool score_of(const filtering *f, uint32_t passage, double *score)
-{
-    for (uint32_t i = 0; f->scored && i < f->scored->count; i++)
-        if (f->how->scores->hits[f->scored->first + i].passage == passage) {
-            *score = f->how->scores->hits[f->scored->first + i].score;
-            return true;
-        }
-    return false;
-}
 
 /* The upper bound on scores: below the lowest positive by the margins, and not above what is given.
  */
@@ -98,7 +89,8 @@ static void find_bound(filtering *f)
     double lowest = INFINITY, score;
     f->scored = f->how->scores ? gb_run_find(f->how->scores, f->query->query) : NULL;
     for (uint32_t i = 0; i < f->query->positive_count; i++)
-        if (score_of(f, positives[i], &score) && score < lowest)
+        if ((score = finetune_score_of(f->how->scores, f->scored, positives[i])) <
+            lowest) /* not where it is NAN */
             lowest = score;
     f->counts->unscored_queries += f->how->scores && isinf(lowest);
     f->largest = f->how->max_score;
@@ -133,7 +125,7 @@ static bool keep(filtering *f, uint32_t kept, uint32_t passage)
     }
     if (!f->how->scores)
         return true;
-    if (!score_of(f, passage, &score)) {
+    if (isnan(score = finetune_score_of(f->how->scores, f->scored, passage))) {
         f->counts->unscored++;
         return false;
     }

@@ -20,12 +20,8 @@ static float *copy_rows(const float *vectors, uint32_t rows, uint32_t width, uin
 
 static bool is_positive(const finetune_drawer *d, uint32_t q, uint32_t passage)
 {
-    const gb_training_query *query = d->drawn[q];
-    const uint32_t *positives = d->data.set->passages + query->positive_first;
-    for (uint32_t i = 0; i < query->positive_count; i++)
-        if (positives[i] == passage)
-            return true;
-    return d->data.copies && finetune_is_copy(d, q, passage);
+    return finetune_is_positive(d->data.set, d->drawn[q], passage) ||
+           (d->data.copies && finetune_is_copy(d, q, passage));
 }
 
 /* Behind the positive of a query: what was found and is no positive, in its order. All other

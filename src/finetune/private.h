@@ -62,6 +62,9 @@ typedef struct finetune_drawer {
     const gb_training_query **drawn;  /* [Q] its queries */
 } finetune_drawer;
 
+/* Whether a passage is a positive of the query, by its number. */
+bool finetune_is_positive(const gb_training_set *set, const gb_training_query *query,
+                          uint32_t passage);
 /* The teacher's score of a passage in its list for a query, which may be NULL; NAN: none. */
 double finetune_score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage);
 

@@ -36,14 +36,6 @@ static bool add_positive(labels *l, uint32_t query, uint32_t passage, gb_status 
     return true;
 }
 
-static int by_score(const void *a_, const void *b_)
-{
-    const gb_hit *a = a_, *b = b_;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return (a->passage > b->passage) - (a->passage < b->passage);
-}
-
 static bool label_query(labels *l, const gb_run *scored, const gb_run_list *list, gb_status *status)
 {
     size_t before = l->qrels->count;
@@ -72,7 +64,7 @@ static bool label_query(labels *l, const gb_run *scored, const gb_run_list *list
     l->counts->negatives += negatives;
     l->counts->between += list->count - positives - negatives;
     if (negatives)
-        qsort(l->hits, negatives, sizeof *l->hits, by_score);
+        gb_hits_sort(l->hits, negatives);
     return !negatives || gb_run_add(l->negatives, list->query, l->hits, negatives, status);
 }
 

@@ -1,13 +1,7 @@
 /* What a teacher scored of a training set. */
-#include <gabbro/finetune.h>
+#include "private.h"
 
-static bool scored(const gb_run *teacher, const gb_run_list *list, uint32_t passage)
-{
-    for (uint32_t i = 0; list && i < list->count; i++)
-        if (teacher->hits[list->first + i].passage == passage)
-            return true;
-    return false;
-}
+#include <math.h>
 
 /* Keeps those of `count` passages from `first` on that have a score. Returns how many. */
 static uint32_t keep(gb_training_set *set, const gb_run *teacher, uint32_t query, uint32_t first,
@@ -18,7 +12,7 @@ static uint32_t keep(gb_training_set *set, const gb_run *teacher, uint32_t query
     found->pairs += count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t passage = set->passages[first + i];
-        if (scored(teacher, list, passage)) {
+        if (!isnan(finetune_score_of(teacher, list, passage))) {
             set->passages[first + kept++] = passage;
             continue;
         }

@@ -1,5 +1,5 @@
 /* Training queries with their positives and pools of hard negatives. */
-#include <gabbro/finetune.h>
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,8 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
     return ok;
 }
 
-static bool is_positive(const gb_training_set *set, const gb_training_query *query,
-                        uint32_t passage)
+bool finetune_is_positive(const gb_training_set *set, const gb_training_query *query,
+                          uint32_t passage)
 {
     const uint32_t *positives = set->passages + query->positive_first;
     for (uint32_t i = 0; i < query->positive_count; i++)
@@ -109,7 +109,7 @@ bool gb_training_negatives(const gb_training_set *set, const gb_training_query *
         }
         do
             negatives[n] = gb_rng_below(&random, passages);
-        while (is_positive(set, query, negatives[n]));
+        while (finetune_is_positive(set, query, negatives[n]));
     }
     return true;
 }

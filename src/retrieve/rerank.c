@@ -316,14 +316,6 @@ static bool write_scores(rerank *r, const char *path, gb_status *status)
 
 /* ---- rankings ---- */
 
-static int by_score(const void *a_, const void *b_)
-{
-    const gb_hit *a = a_, *b = b_;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return (a->passage > b->passage) - (a->passage < b->passage);
-}
-
 /* Gives a run its scores. Of no number nothing can be ranked. */
 static bool rank_run(const rerank *r, ranked *to, const float *scores, gb_status *status)
 {
@@ -337,8 +329,7 @@ static bool rank_run(const rerank *r, ranked *to, const float *scores, gb_status
     }
     for (size_t l = 0; l < run->list_count; l++)
         if (run->lists[l].count)
-            qsort(run->hits + run->lists[l].first, run->lists[l].count, sizeof *run->hits,
-                  by_score);
+            gb_hits_sort(run->hits + run->lists[l].first, run->lists[l].count);
     return true;
 }
 

@@ -44,14 +44,6 @@ static void take_scores(void *context, uint32_t query, const uint32_t *rows, con
         c->hits[c->done++] = (gb_hit){rows[i], scores[i]};
 }
 
-static int by_score(const void *a, const void *b)
-{
-    const gb_hit *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return x->passage < y->passage ? -1 : x->passage > y->passage;
-}
-
 static bool score_list(gb_token_scorer *scorer, const gb_run *from, const gb_run_list *list,
                        candidates *c, gb_status *status)
 {
@@ -60,7 +52,7 @@ static bool score_list(gb_token_scorer *scorer, const gb_run *from, const gb_run
     c->done = 0;
     if (!gb_token_score(scorer, list->query, 1, c->rows, list->count, take_scores, c, status))
         return false;
-    qsort(c->hits, list->count, sizeof *c->hits, by_score);
+    gb_hits_sort(c->hits, list->count);
     return true;
 }
 

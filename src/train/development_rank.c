@@ -103,14 +103,6 @@ bool train_dev_read_run(train_dev *d, gb_status *status)
                              "the run has none of the queries of the split \"%.60s\"", d->name));
 }
 
-static int by_score(const void *a_, const void *b_)
-{
-    const gb_hit *a = a_, *b = b_;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return (a->passage > b->passage) - (a->passage < b->passage);
-}
-
 static bool add_ranked(const train_dev *d, const float *scores, gb_run *run, gb_status *status)
 {
     const gb_run *from = &d->candidates;
@@ -126,7 +118,7 @@ static bool add_ranked(const train_dev *d, const float *scores, gb_run *run, gb_
                                             "lower the learning rate", "a score is no number");
         }
         if (ok)
-            qsort(hits, list->count, sizeof *hits, by_score);
+            gb_hits_sort(hits, list->count);
         ok = ok && gb_run_add(run, list->query, hits, list->count, status);
         free(hits);
     }
