@@ -131,9 +131,10 @@ static uint32_t id_in_list(const json_t *list, const char *text)
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         token = json_array_get(list, i);
-        const json_t *id = json_object_get(token, "id");
-        if (json_is_number(id) && !strcmp(gb_json_text(token, "content"), text))
-            return (uint32_t)json_number_value(id);
+        uint32_t id = GB_MAP_NONE;
+        if (!strcmp(gb_json_text(token, "content"), text) &&
+            gb_json_get_u32(token, "id", "", &id, NULL))
+            return id;
     }
     return GB_MAP_NONE;
 }
@@ -152,11 +153,10 @@ static bool added_id(const char *folder, const char *text, uint32_t *id, gb_stat
         json_t *json = gb_json_load_in(folder, places[i].file, GB_JSON_REALS, status);
         if (!json)
             return false;
-        const json_t *number = places[i].key ? NULL : json_object_get(json, text);
         if (places[i].key)
             *id = id_in_list(json_object_get(json, places[i].key), text);
-        else if (json_is_number(number))
-            *id = (uint32_t)json_number_value(number);
+        else
+            gb_json_get_u32(json, text, "", id, NULL);
         json_decref(json);
     }
     return true;

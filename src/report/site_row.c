@@ -198,14 +198,15 @@ static bool seed_section(const site_table *table, const char *seed, const char *
         double wall = report_json_real_of(json_object_get(all.steps[i].run, "times"), "wall_s");
         seconds += isnan(wall) ? 0 : wall;
     }
-    gb_text_printf(out,
-                   "<details%s><summary><b>Seed %s</b>: %zu steps, %.0f s of work, evaluated "
-                   "by <code>%s</code></summary>\n<h3>Commands</h3>\n",
-                   first ? " open" : "", seed, all.count, seconds, step);
+    gb_text_printf(out, "<details%s><summary><b>Seed ", first ? " open" : "");
+    gb_page_escaped(out, seed);
+    gb_text_printf(out, "</b>: %zu artifacts, %.0f s of work, evaluated by ", all.count, seconds);
+    gb_page_element(out, "code", NULL, step);
+    gb_text_printf(out, "</summary>\n<h3>Commands</h3>\n");
     commands(&all, out);
     if (ok && first) /* the other seeds' look alike */
         ok = curves(&all, out_dir, out, status);
-    gb_text_printf(out, "<h3>Steps</h3>\n");
+    gb_text_printf(out, "<h3>Artifacts</h3>\n");
     for (size_t i = 0; i < all.count; i++)
         step_details(&all.steps[i], out);
     gb_text_printf(out, "</details>\n");
