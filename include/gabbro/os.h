@@ -22,7 +22,8 @@
 /* ---- files ---- */
 
 /* open() for bytes, closed in processes that this one starts; flags: O_RDONLY, O_CREAT ... Whoever
- * has it open does not keep others from removing or replacing the file. */
+ * has it open does not keep others from removing or replacing the file. To read a named pipe it
+ * does not wait for a writer, but gb_os_input_there does. */
 int gb_os_open(const char *path, int flags);
 /* fopen() of the same kind. */
 FILE *gb_os_fopen(const char *path, const char *mode);
@@ -52,9 +53,10 @@ int gb_os_stat_link(const char *path, struct stat *info);
 int gb_os_link(const char *file, const char *path);
 /* The whole path behind links, which the caller frees; NULL and errno if there is nothing. */
 char *gb_os_real_path(const char *path);
-/* Writes '/' for every other mark between the parts of a path, in those words [count] of a command
- * line that name something in a folder that is there. */
-void gb_os_take_paths(int count, char **words);
+/* What a program begins with: a write beyond the limit of a file's size fails instead of ending the
+ * process, and '/' is written for every other mark between the parts of a path, in those words
+ * [count] of the command line that name something in a folder that is there. */
+void gb_os_begin(int count, char **words);
 /* Whether a path is the same from every folder. */
 bool gb_os_is_absolute(const char *path);
 /* From here to gb_os_locale_end, libraries that ask the locale take this thread's names of files
@@ -113,6 +115,9 @@ int gb_os_pipe(int ends[2]);
 int64_t gb_os_read_now(int pipe, void *bytes, size_t size);
 /* Whether an open file is a pipe whose reader has gone. */
 bool gb_os_reader_gone(int file);
+/* Whether a read of an open file would not wait; waits for that itself until a signal comes, or a
+ * while, so that the caller can look whether it is to stop. */
+bool gb_os_input_there(int file);
 /* Waits until one of pipes [count] has something, a signal came, or so long. */
 void gb_os_wait(const int *pipes, size_t count, int most_ms);
 /* Gives a variable of the environment another value; NULL: none. */

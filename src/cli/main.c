@@ -77,7 +77,7 @@ static int run(gb_config *config, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    gb_os_take_paths(argc, argv);
+    gb_os_begin(argc, argv);
     gb_config config = gb_config_read();
     config.source = CLI_SOURCE;
     if (config.log && strcmp(config.log, "debug") == 0)

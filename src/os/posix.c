@@ -36,14 +36,25 @@ extern char **environ;
 
 int gb_os_open(const char *path, int flags)
 {
-    return open(path, flags | O_CLOEXEC, 0666);
+    if (flags != O_RDONLY)
+        return open(path, flags | O_CLOEXEC, 0666);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0)
+        fcntl(file, F_SETFL, O_RDONLY);
+    return file;
 }
 
 FILE *gb_os_fopen(const char *path, const char *mode)
 {
     char whole[8];
     snprintf(whole, sizeof whole, "%se", mode);
-    return fopen(path, whole);
+    if (*mode != 'r' || strchr(mode, '+'))
+        return fopen(path, whole);
+    int file = gb_os_open(path, O_RDONLY);
+    FILE *stream = file < 0 ? NULL : fdopen(file, whole);
+    if (file >= 0 && !stream)
+        close(file);
+    return stream;
 }
 
 int gb_os_open_input(void)
@@ -144,10 +155,11 @@ char *gb_os_real_path(const char *path)
     return realpath(path, NULL);
 }
 
-void gb_os_take_paths(int count, char **words)
+void gb_os_begin(int count, char **words)
 {
     (void)count;
     (void)words;
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, with a message */
 }
 
 bool gb_os_is_absolute(const char *path)
@@ -364,6 +376,13 @@ bool gb_os_reader_gone(int file)
 {
     struct pollfd end = {.fd = file, .events = POLLOUT};
     return poll(&end, 1, 0) > 0 && end.revents & POLLERR;
+}
+
+bool gb_os_input_there(int file)
+{
+    enum { A_WHILE_MS = 500 }; /* a signal may come before the wait begins */
+    struct pollfd end = {.fd = file, .events = POLLIN};
+    return poll(&end, 1, A_WHILE_MS) > 0;
 }
 
 void gb_os_wait(const int *pipes, size_t count, int most_ms)

@@ -251,7 +251,7 @@ char *gb_os_real_path(const char *path)
     return whole;
 }
 
-void gb_os_take_paths(int count, char **words)
+void gb_os_begin(int count, char **words)
 {
     for (int i = 0; i < count; i++) {
         char *last = strrchr(words[i], '\\');

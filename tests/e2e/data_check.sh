@@ -142,4 +142,11 @@ wait $child
 status=$?
 expect "stopped, it ends with 75 ($status)" [ "$status" = 75 ]
 expect "nothing is left behind" [ -z "$(ls temporary)" ]
+
+# One that waits for its input, too.
+mkdir waiting
+mkfifo waiting/corpus.jsonl
+timeout --preserve-status -k 20 1 "$gabbro" data check waiting >said 2>&1
+status=$?
+expect "stopped while it waits, it ends with 75 ($status)" [ "$status" = 75 ]
 checks_end
