@@ -301,6 +301,9 @@ bool gb_entries_read(const char *folder, const char *pattern, gb_entries *entrie
                      gb_status *status);
 /* All names, also those that begin with a dot, but for "." and "..". */
 bool gb_entries_all(const char *folder, gb_entries *entries, gb_status *status);
+/* Whether a folder may be written to: it is not there, empty, or has a file `mark`, by which it is
+ * known as one that was written before. GB_USAGE: no. */
+bool gb_target_check(const char *target, const char *mark, gb_status *status);
 void gb_entries_free(gb_entries *entries);
 /* Copies the files that gb_entries_read finds in a folder into one that is made. */
 bool gb_copy_files(const char *from, const char *to, gb_status *status);

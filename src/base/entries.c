@@ -109,3 +109,26 @@ bool gb_copy_tree(const char *from, const char *to, gb_status *status)
 {
     return copy_entries(from, to, true, status);
 }
+
+bool gb_target_check(const char *target, const char *mark, gb_status *status)
+{
+    if (gb_file_exists(target))
+        return gb_fail(status, GB_USAGE, target, "give another output folder",
+                       "a file stands where the folder should be written");
+    gb_entries entries = {0};
+    if (gb_dir_exists(target) && !gb_entries_all(target, &entries, status))
+        return false;
+    bool empty = entries.count == 0;
+    gb_entries_free(&entries);
+    if (empty)
+        return true;
+    char *marked = gb_path_join(status, target, mark);
+    if (!marked)
+        return false;
+    bool ours = gb_file_exists(marked);
+    free(marked);
+    if (!ours)
+        return gb_fail(status, GB_USAGE, target, "give another output folder or empty this one",
+                       "the output folder holds other files (no %s in it)", mark);
+    return true;
+}

@@ -146,7 +146,8 @@ static bool write_model(const exported *e, const char *out, gb_status *status)
 bool gb_export_write(const gb_export_params *params, const char *out, gb_status *status)
 {
     exported e = {.params = params};
-    bool ok = open_all(&e, status) && gb_make_dirs(out, status) && write_runs(&e, out, status) &&
+    bool ok = open_all(&e, status) && gb_target_check(out, "mteb/model_meta.json", status) &&
+              gb_make_dirs(out, status) && write_runs(&e, out, status) &&
               report_export_mteb(&e, out, status) && write_model(&e, out, status);
     report_chain_free(&e.steps);
     json_decref(e.metrics);

@@ -396,8 +396,8 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
     site_content all = {.tables = gb_alloc(params->count, sizeof *all.tables, status),
                         .figures = gb_alloc(params->count, sizeof *all.figures, status)};
     bool devices = false;
-    bool ok =
-        all.tables && all.figures && read_all(params, &all, status) && gb_make_dirs(out, status);
+    bool ok = all.tables && all.figures && read_all(params, &all, status) &&
+              gb_target_check(out, "claims.html", status) && gb_make_dirs(out, status);
     for (size_t i = 0; ok && i < all.table_count; i++)
         ok = write_table(&all.tables[i], out, status);
     for (size_t i = 0; ok && i < all.figure_count; i++)

@@ -60,6 +60,9 @@ expect "the tag, too" grep -q '^- name: "b\\"m"$' quoted/README.md
 expect "and stand in Markdown as they are" grep -q '^## Results on a "b" \\\\ \\<c>\\|d$' quoted/README.md
 "$gabbro" export "$model" --to none >said 2>&1
 expect "what is no evaluation is refused ($?)" grep -q 'not an evaluation' said
+mkdir mine && echo mine >mine/README.md
+"$gabbro" export "${step##*/}" --to mine >said 2>&1
+expect "somebody else's folder is refused ($?)" [ "$(cat mine/README.md) $(grep -c 'holds other files' said)" = 'mine 1' ]
 "$gabbro" export evaluate-none --to none >said 2>&1
 expect "what is not there is named ($?)" grep -q 'evaluate-none' said
 checks_end
