@@ -73,6 +73,8 @@ typedef struct gb_run {
 void gb_run_free(gb_run *run);
 /* Sorts hits by their scores, the best first, and of equal ones by the passages' numbers. */
 void gb_hits_sort(gb_hit *hits, size_t count);
+/* Sorts each list by the scores, the best first, and equal ones as they are. */
+bool gb_run_sort(gb_run *run, gb_status *status);
 /* Appends the list of a query that the run must not have yet (not checked); hits are copied.
  * GB_DATA: a score that is not a number. */
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status);
@@ -324,6 +326,8 @@ typedef struct gb_metrics {
  * (default cut-offs), "official" or "all"; or one of ir-measures' names: "nDCG@10", "RR@10", "AP",
  * "P(rel=2)@5", "R@1000". Those that are already there are not repeated. */
 bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status);
+/* Whether all are means over queries, as comparisons by query need. GB_USAGE: one is not. */
+bool gb_metrics_are_means(const gb_metrics *metrics, gb_status *status);
 #define GB_METRIC_NAME 40
 /* Writes the name of a metric: "ndcg_cut_10", "MRR@10", "iprec_at_recall_0.10", "P(rel=2)_5". */
 void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME]);

@@ -24,10 +24,14 @@ static bool convert(const settings *o, const gb_collection *collection, gb_statu
     bool ok = (collection ? gb_run_names_of(collection, &names, status)
                           : gb_run_names_create(&names, status)) &&
               gb_run_read(o->run, GB_RUN_AUTO, &names, &run, NULL, status) &&
+              gb_run_sort(&run, status) &&
               (json ? gb_run_write_dpr(&run, collection, &names, &style, o->out, status)
                     : gb_run_write(&run, &names, &style, o->out, status));
+    size_t written = 0;
+    for (size_t l = 0; ok && l < run.list_count; l++)
+        written += o->depth && o->depth < run.lists[l].count ? o->depth : run.lists[l].count;
     if (ok)
-        printf("%zu queries, %zu passages\n", run.list_count, run.hit_count);
+        printf("%zu queries, %zu passages\n", run.list_count, written);
     gb_run_free(&run);
     gb_run_names_free(&names);
     return ok;

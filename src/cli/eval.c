@@ -20,6 +20,9 @@ static void judge(const gb_config *config, gb_judge_params *p, const char *path,
     if (p->diff && (p->other || p->msmarco))
         gb_fail(status, GB_USAGE, NULL, "give one of them", "%s and --diff print different things",
                 p->other ? "--compare" : "--msmarco");
+    else if (p->msmarco && (p->other || p->measure_count))
+        gb_fail(status, GB_USAGE, NULL, "leave --msmarco out",
+                "--msmarco prints MRR@10 of one run, as the script of MS MARCO does");
     else if ((p->print.interval || p->print.per_query || p->print.no_summary) &&
              (p->other || p->diff || p->msmarco))
         gb_fail(status, GB_USAGE, NULL, NULL,

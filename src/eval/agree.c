@@ -36,6 +36,7 @@ static bool read_all(agreement *a, gb_status *status)
     bool ok = gb_run_names_create(&a->names, status);
     for (size_t i = 0; ok && i < (p->measure_count ? p->measure_count : 4); i++)
         ok = gb_metrics_add(&a->metrics, p->measure_count ? p->measures[i] : usual[i], status);
+    ok = ok && gb_metrics_are_means(&a->metrics, status);
     for (int i = 0; ok && i < RUNS; i++)
         ok = !path_of(a, i) ||
              gb_run_read(path_of(a, i), GB_RUN_AUTO, &a->names, &a->runs[i], NULL, status);

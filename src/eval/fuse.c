@@ -1,6 +1,7 @@
 /* Several runs become one. */
 #include <gabbro/eval.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 const char *const gb_fusion_names[] = {"ranks", "sum", "turns", NULL};
@@ -62,7 +63,10 @@ static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, size
     qsort(f->list, count, sizeof *f->list, by_score);
     double largest = count ? f->list[0].hit.score : 0;
     double range = count ? largest - f->list[count - 1].hit.score : 0;
-    bool ok = true;
+    bool ok = f->how->method != GB_FUSION_SUM || isfinite(range) ||
+              gb_fail(status, GB_DATA, NULL, "--fusion ranks needs no scores",
+                      "the scores of run %zu cannot be scaled: they range from %g to %g",
+                      number + 1, f->list[count - 1].hit.score, largest);
     for (uint32_t i = 0; ok && i < count; i++) {
         double fraction = range > 0 ? 1 - (largest - f->list[i].hit.score) / range : 1;
         double part = f->how->method == GB_FUSION_RANKS ? weight * (1 / (f->how->k + i + 1))

@@ -44,6 +44,8 @@ static bool settle(judging *j, gb_status *status)
     if (p->diff && p->measure_count && (j->metrics.count != 1 || j->run_name))
         return gb_fail(status, GB_USAGE, NULL, "as --diff RUN2 -m MRR@10",
                        "queries are won and lost by one measure");
+    if (p->diff && p->measure_count && !gb_metrics_are_means(&j->metrics, status))
+        return false;
     if (p->msmarco)
         return add_measures(j, msmarco, 1, status);
     if (p->measure_count)

@@ -203,6 +203,15 @@ bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status)
                    "unknown measure \"%.60s\"", text);
 }
 
+bool gb_metrics_are_means(const gb_metrics *metrics, gb_status *status)
+{
+    for (size_t i = 0; i < metrics->count; i++)
+        if (metrics->items[i].measure->total != GB_TOTAL_MEAN)
+            return gb_fail(status, GB_USAGE, NULL, "take a measure such as map",
+                           "%s is no mean over queries", metrics->items[i].measure->name);
+    return true;
+}
+
 void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME])
 {
     const gb_measure *measure = metric->measure;

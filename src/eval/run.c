@@ -39,11 +39,46 @@ void gb_hits_sort(gb_hit *hits, size_t count)
         qsort(hits, count, sizeof *hits, by_score);
 }
 
+/* A hit, and where it was. */
+typedef struct placed {
+    gb_hit hit;  /* what is sorted */
+    uint32_t at; /* in its list */
+} placed;
+
+static int by_score_and_place(const void *a_, const void *b_)
+{
+    const placed *a = a_, *b = b_;
+    if (a->hit.score != b->hit.score)
+        return a->hit.score > b->hit.score ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+bool gb_run_sort(gb_run *run, gb_status *status)
+{
+    placed *room = NULL;
+    size_t capacity = 0;
+    bool ok = true;
+    for (size_t l = 0; ok && l < run->list_count; l++) {
+        uint32_t count = run->lists[l].count;
+        gb_hit *hits = run->hits + run->lists[l].first;
+        ok = gb_grow(&room, &capacity, count + 1, sizeof *room, status);
+        for (uint32_t i = 0; ok && i < count; i++)
+            room[i] = (placed){hits[i], i};
+        if (ok && count)
+            qsort(room, count, sizeof *room, by_score_and_place);
+        for (uint32_t i = 0; ok && i < count; i++)
+            hits[i] = room[i].hit;
+    }
+    free(room);
+    return ok;
+}
+
 bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status)
 {
     for (uint32_t i = 0; i < count; i++)
         if (isnan(hits[i].score))
-            return gb_fail(status, GB_DATA, NULL, "look for very large numbers in the vectors",
+            return gb_fail(status, GB_DATA, NULL,
+                           "look for infinite scores, or for very large numbers in vectors",
                            "the score of a passage is not a number");
     if (!gb_grow(&run->hits, &run->hit_capacity, run->hit_count + count, sizeof(gb_hit), status) ||
         !gb_grow(&run->lists, &run->list_capacity, run->list_count + 1, sizeof(gb_run_list),

@@ -28,7 +28,7 @@ static bool term_number(json_search *s, const char *term, bool grow, uint32_t *n
 static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, bool grow,
                        const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    const char *path = gb_lines_path(lines), *id = gb_json_text(object, "id"), *term;
+    const char *id = gb_json_text(object, "id"), *term;
     const json_t *vector = json_object_get(object, "vector");
     json_t *value;
     uint32_t row;
@@ -36,16 +36,20 @@ static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, b
         return gb_lines_fail(lines, status,
                              "a line is {\"id\": \"p1\", \"vector\": {\"term\": 1.5}}",
                              "no \"id\", or no \"vector\" of terms");
+    const char *fault = gb_id_fault(id, false);
+    if (fault)
+        return gb_lines_fail(lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
     if (!gb_names_row(names, id, strlen(id), &row, status))
         return false;
     if (row != v->end)
         return gb_lines_fail(lines, status, "ids must be unique", "\"%.80s\" comes twice", id);
     json_object_foreach((json_t *)vector, term, value)
     {
-        double weight = -1;
+        double weight = json_number_value(value);
         uint32_t number;
-        if (!gb_json_get_real(vector, term, path, &weight, status))
-            return false;
+        if (!json_is_number(value))
+            return gb_lines_fail(lines, status, "weights are numbers from 0 on",
+                                 "the weight of \"%.80s\" is no number", term);
         if (!(weight >= 0 && (float)weight < INFINITY))
             return gb_lines_fail(lines, status, "weights are numbers from 0 on",
                                  "the weight of \"%.80s\" is %g", term, weight);

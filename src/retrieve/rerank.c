@@ -158,7 +158,8 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
 bool retrieve_read_run(const char *named, const gb_run_names *names, gb_run *run, gb_status *status)
 {
     return gb_dir_exists(named) ? gb_run_read_artifact(named, names, run, status)
-                                : gb_run_read(named, GB_RUN_AUTO, names, run, NULL, status);
+                                : gb_run_read(named, GB_RUN_AUTO, names, run, NULL, status) &&
+                                      gb_run_sort(run, status);
 }
 
 static bool is_evaluation(const char *named)

@@ -62,7 +62,8 @@ bool gb_dev_check(const gb_dev_settings *settings, gb_status *status)
                                 "--dev-every, --patience and their like belong to a --dev");
     bool ok = gb_metrics_add(&metric, settings->measure, status) &&
               (metric.count == 1 || gb_fail(status, GB_USAGE, "--dev-measure", "e.g. MRR@10",
-                                            "\"%.60s\" is not one measure", settings->measure));
+                                            "\"%.60s\" is not one measure", settings->measure)) &&
+              gb_metrics_are_means(&metric, status);
     free(metric.items);
     return ok;
 }

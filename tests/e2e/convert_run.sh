@@ -112,8 +112,20 @@ refused 2 "answers of a cut collection" '--answers is of what --from imports' co
 refused 3 "generators that learn expressions" 'its answers are regular expressions' \
     collection --questions-of "$curated" --target answer
 
+# A run is ranked by its scores, not by its lines.
+printf 'q1 Q0 d1 1 1 t\nq1 Q0 d2 2 3 t\nq1 Q0 d3 3 2 t\nq1 Q0 d4 4 3 t\n' >unsorted.trec
+"$gabbro" convert-run unsorted.trec --form msmarco --to ranks >out
+expect "by scores, equal ones as they stand" [ "$(tr '\t\n' ' ,' <ranks)" = 'q1 d2 1,q1 d4 2,q1 d3 3,q1 d1 4,' ]
+"$gabbro" convert-run unsorted.trec --depth 1 --to first >out
+expect "the first, of which one is counted" [ "$(cut -d ' ' -f 3 first) $(cat out)" = 'd2 1 queries, 1 passages' ]
+expect "a limit of files is told" sh -c '(ulimit -f 0; "$1" convert-run unsorted.trec --to limited 2>&1) | grep -q "File too large"' - "$gabbro"
+refused 2 "a mean of what is none" 'gm_map is no mean' eval known.trec unsorted.trec --diff unsorted.trec -m gm_map
+refused 2 "two ways to print" 'leave --msmarco out' eval known.trec unsorted.trec --msmarco -m map
+
 refused 2 "JSON without texts" 'the texts of passages are in a collection' convert-run known.trec --form dpr --to x.json
 for bad in '{"0": {"contexts": [{"score": 1}]}}|a passage without an id' \
+    '{"0": {"contexts": [{"docid": "a b", "score": 1}]}}|the id "a b" has a blank' \
+    '{"q 1": {"contexts": []}}|the id "q 1" has a blank' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": "high"}]}]|the score of passage "1" is no number' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": 1, "score": 2}]}]|listed twice for its query: passage "1"' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": "2"}]}]|have no score' \
