@@ -80,6 +80,8 @@ typedef struct gb_bm25_settings {
 extern const gb_option gb_bm25_options[]; /* of a gb_bm25_settings; keys of older artifacts hold */
 /* Says whether all settings are as at the beginning. */
 bool gb_bm25_settings_plain(const gb_bm25_settings *settings);
+/* Whether the settings go together. GB_USAGE: they contradict each other. */
+bool gb_bm25_settings_check(const gb_bm25_settings *settings, gb_status *status);
 /* Opens the generated queries that the settings name, in the place of the collection's. GB_USAGE
  * for settings that contradict each other, GB_DATA where the collection has no generated queries.
  */

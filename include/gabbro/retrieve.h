@@ -132,6 +132,8 @@ void gb_vector_set_close(gb_vector_set *set);
  * all. What is kept is scaled to length 1 if the first 256 vectors, but for those of zeros, are of
  * that length (their squares within .01). GB_USAGE if there are fewer numbers. */
 bool gb_vector_set_cut(gb_vector_set *set, uint32_t dims, gb_status *status);
+/* Whether the ids can stand in a run, each once. GB_DATA: one has a blank, or is there twice. */
+bool gb_vector_set_check_ids(const gb_vector_set *set, gb_status *status);
 /* Id of a vector, not NUL-terminated. */
 const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *length);
 /* Forms of vectors in files. */

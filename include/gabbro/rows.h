@@ -71,7 +71,8 @@ typedef enum gb_number { GB_NUMBER_FLOAT32, GB_NUMBER_FLOAT16, GB_NUMBER_INT8 } 
 extern const char *const gb_number_names[]; /* words of them, ended by NULL */
 uint32_t gb_number_bytes(gb_number kind);
 /* Packs a vector [width] into out, where its first bytes may be; *factor is set for int8. GB_DATA,
- * naming `where`, for a value beyond the largest float16, and as int8 for one that is not finite. */
+ * naming `where`, for a value beyond the largest float16, and as int8 for one that is not finite.
+ */
 bool gb_number_pack(gb_number kind, const float *row, uint32_t width, void *out, float *factor,
                     const char *where, gb_status *status);
 /* How far packed vectors are from what they were. Zero-initialise it. */

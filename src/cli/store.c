@@ -107,7 +107,10 @@ static int run(const gb_call *call)
     if (!gb_command_begin(&gb_cli_store, options, call, &words, &code))
         return code;
     char *found = gb_store_root_find(call->config, root, &status);
-    gb_store *store = found ? gb_store_open(found, &status) : NULL;
+    bool named = root || call->config->store;
+    if (found && named && !gb_dir_exists(found))
+        gb_fail(&status, GB_DATA, found, "check --store or GABBRO_STORE", "there is no such store");
+    gb_store *store = found && status.code == GB_OK ? gb_store_open(found, &status) : NULL;
     free(found);
     if (store)
         run_words(store, &words, dry_run, &status);

@@ -50,9 +50,11 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
     size_t length;
     int got = 0;
     bool ok = writer && (lines || !o->texts);
+    if (ok && !o->texts && !gb_utf8_valid(o->text, strlen(o->text)))
+        ok = gb_fail(status, GB_USAGE, "--text", "give it in UTF-8", "the text is not UTF-8");
     if (ok && !o->texts)
         ok = add_text(writer, tokenizer, o->text, strlen(o->text), &ids, status);
-    while (ok && lines && (got = gb_lines_next(lines, &line, &length, status)) == 1)
+    while (ok && lines && (got = gb_lines_next_text(lines, &line, &length, status)) == 1)
         ok = !length || add_text(writer, tokenizer, line, length, &ids, status);
     ok = ok && got == 0;
     ok = gb_row_writer_end(writer, ok, status);

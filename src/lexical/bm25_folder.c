@@ -94,6 +94,8 @@ static bool index_passages(gb_bm25_folder *f, const gb_bm25_settings *bm25, cons
         return gb_fail(status, GB_USAGE, dir, "gabbro collection --from makes one of the folder",
                        "only a stored collection has generated queries to append, or weights of "
                        "words");
+    if (!gb_bm25_settings_check(bm25, status))
+        return false;
     bool ok = (stored ? index_collection(f, bm25, dir, status) : index_lines(f, dir, status)) &&
               gb_bm25_finish(f->index, status);
     if (ok && !gb_bm25_count(f->index))

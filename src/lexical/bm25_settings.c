@@ -41,7 +41,7 @@ bool gb_bm25_settings_plain(const gb_bm25_settings *s)
            s->feedback.original == plain.feedback.original;
 }
 
-bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, gb_status *status)
+bool gb_bm25_settings_check(const gb_bm25_settings *s, gb_status *status)
 {
     const gb_bm25_settings plain = GB_BM25_SETTINGS;
     if (!s->per_passage && (s->generated || s->repetitions != plain.repetitions))
@@ -56,6 +56,13 @@ bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, 
                     s->feedback.original != plain.feedback.original))
         return gb_fail(status, GB_USAGE, NULL, "give --rm3, too",
                        "--feedback-passages, --feedback-terms and --original-weight are of RM3");
+    return true;
+}
+
+bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, gb_status *status)
+{
+    if (!gb_bm25_settings_check(s, status))
+        return false;
     if (!s->per_passage)
         return true;
     if (s->generated)

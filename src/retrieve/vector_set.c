@@ -232,3 +232,11 @@ bool retrieve_name_all(gb_names *names, const char *folder, const char *const *i
     }
     return true;
 }
+
+bool gb_vector_set_check_ids(const gb_vector_set *set, gb_status *status)
+{
+    gb_names *names = gb_names_create(status);
+    bool ok = names && retrieve_name_all(names, set->folder, set->rows, set->vectors.rows, status);
+    gb_names_destroy(names);
+    return ok;
+}

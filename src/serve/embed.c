@@ -67,8 +67,6 @@ static bool read_chunk(embed_texts *t, gb_status *status)
     int got = 1;
     clear(t);
     while (t->count < CHUNK && (got = gb_lines_next_text(t->lines, &line, &length, status)) == 1) {
-        if (!length)
-            continue;
         if (!t->begun)
             t->json = *line == '{';
         t->begun = true;
@@ -282,6 +280,10 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     out.width = model ? gabbro_model_width(model) : 0;
     ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&
          open_output(&out, status) && embed_all(model, &texts, &out, vectors, status);
+    uint64_t empty = ok && !texts.json ? gb_lines_number(texts.lines) - out.rows : 0;
+    if (empty)
+        gb_log(GB_LOG_WARN, "%llu empty lines have no vector: rows are not numbers of lines",
+               (unsigned long long)empty);
     if (ok && !out.rows)
         ok = gb_fail(status, GB_DATA, params->input, "one text a line", "there is no text in it");
     ok = end_output(&out, ok, status);

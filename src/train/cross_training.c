@@ -143,8 +143,10 @@ static bool open_inputs(training *t, gb_status *status)
                                   .depth = o->depth,
                                   .queries = o->train_queries,
                                   .seed = o->params.seed,
+                                  .wanted = o->params.negatives,
                                   .filter = &o->filter};
-    return settle_length(t, status) &&
+    return gb_bert_config_check(&t->config, "settings of the encoder", status) &&
+           settle_length(t, status) &&
            train_set_make(&how, &t->set, &t->texts, &t->filtered, status);
 }
 

@@ -68,6 +68,7 @@ static bool make_set(finetuning *f, gb_status *status)
                                   .depth = o->depth,
                                   .queries = o->train_queries,
                                   .seed = o->params.seed,
+                                  .wanted = o->params.negatives - o->params.random,
                                   .filter = &o->filter};
     return train_set_make(&how, &f->set, &f->texts, &f->filtered, status) &&
            ((!o->mask_copies && !o->no_duplicates) || f->texts.passages ||
@@ -209,6 +210,8 @@ static bool make_model(finetuning *f, gb_status *status)
         return false;
     f->config = f->init.config;
     f->config.hidden_dropout = f->config.attention_dropout = o->optimiser.dropout;
+    if (!gb_bert_config_check(&f->config, "settings of the encoder", status))
+        return false;
     const gb_finetune_data data = {.set = &f->set,
                                    .tokens = &f->tokens,
                                    .vocab = f->init.vocab,

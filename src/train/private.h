@@ -31,6 +31,7 @@ typedef struct train_set_params {
     uint32_t depth;                   /* first passages of each run in the pool */
     uint32_t queries;                 /* a seeded subset; 0: all */
     uint64_t seed;                    /* of that */
+    uint32_t wanted;                  /* negatives of a query from the pool */
     const gb_filter_settings *filter; /* what is no negative */
 } train_set_params;
 /* Makes a training set from artifacts; what was found is logged. texts, zero before, gets hashes

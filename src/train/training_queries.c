@@ -108,6 +108,10 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     if (ok)
         gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", set->count,
                set->without_negatives);
+    if (ok && count && params->wanted && set->count && set->without_negatives == set->count)
+        ok = gb_fail(status, GB_DATA, params->negatives->items[0],
+                     "give a run of the training queries, or --negatives-per-query 0",
+                     "no training query has a hard negative in the runs");
     return ok;
 }
 

@@ -99,6 +99,11 @@ printf 'q1\tp2\t1\n' | gzip >packed/qrels/test.tsv.gz
 expect "its judgements are found, too" \
     sh -c "\"$gabbro\" bm25 --collection packed --run run 2>log | grep -q '^recip_rank.*1\.0000$\|1\.0000'"
 
+"$gabbro" bm25 --collection packed --feedback-terms 3 --run run >log 2>&1
+expect "options of what is not asked for are refused of a folder, too" grep -q 'are of RM3' log
+"$gabbro" store list --store nowhere >log 2>&1
+expect "a store that is not there is not made ($?)" [ "$(grep -c 'there is no such store' log)$(ls -d nowhere 2>/dev/null)" = 1 ]
+
 # ---- passages with generated queries: d0 says stone only in one of them ----------------------------
 printf '{"id": "d0", "queries": ["what is grit", "stone stone stone"]}\n' >written.jsonl
 queries=$(made queries --collection "$collection" --from written.jsonl) || exit 1

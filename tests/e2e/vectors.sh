@@ -94,6 +94,10 @@ sed -i '$d' own/ids.txt
 refused "an id too few" "199 ids of 200 vectors" search --queries "$queries" --passages own
 sed '3s/.*/d0/' "$whole/ids.txt" >own/ids.txt
 refused "an id twice" 'texts 1 and 3 have one id, "d0"' search --queries "$queries" --passages own
+refused "in what is put together, too" 'texts 1 and 3 have one id, "d0"' vectors --from own
+printf 'stone\n\nriver\n' >gap.txt
+"$gabbro" embed "$model" gap.txt --out gap.npy 2>log
+expect "an empty line is said to have no vector" grep -q '1 empty lines have no vector' log
 
 # Negatives of a file in the place of a mined run.
 awk '{ printf "%s\t%s\t%s\n", $1, "d" substr($1, 2), $3 }' "$mined/run.trec" >triples.tsv

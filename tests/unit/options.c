@@ -288,7 +288,8 @@ Test(options, help_shows_defaults_whatever_was_given)
               "Where:\n"
               "  --store DIR               where\n"
               "  -q, --quiet               less\n"
-              "  -h, --help                print this help; --help --json gives it as JSON\n");
+              "  -h, --help                print this help; --help --json gives it as JSON;\n"
+                       "                            gabbro --help has the options of every command\n");
     free(text);
     text = PRINTED("--run", "--help");
     cr_expect_eq(parsed, GB_PARSED_BAD, "--help is the value of --run here");

@@ -243,20 +243,20 @@ Test(schedule, time_left_goes_by_kinds)
     for (size_t i = 0; i < 4; i++)
         repro_progress_expect(&progress, command(graph, all[i]));
     repro_progress_text(&progress, 1, text);
-    cr_expect_str_eq(text, "0 of 4 steps");
+    cr_expect_str_eq(text, "0 of 4 artifacts");
     repro_progress_note(&progress, command(graph, collection), 60);
     repro_progress_text(&progress, 1, text);
-    cr_expect_str_eq(text, "1 of 4 steps"); /* no training has been timed */
+    cr_expect_str_eq(text, "1 of 4 artifacts"); /* no training has been timed */
     repro_progress_note(&progress, command(graph, mlm), 180);
     /* costa sees twice as many texts as mlm: 360 s. evaluate takes the mean, 120 s. */
     repro_progress_text(&progress, 1, text);
-    cr_expect_str_eq(text, "2 of 4 steps, about 8 minutes left");
+    cr_expect_str_eq(text, "2 of 4 artifacts, about 8 minutes left");
     repro_progress_text(&progress, 2, text);
-    cr_expect_str_eq(text, "2 of 4 steps, about 4 minutes left");
+    cr_expect_str_eq(text, "2 of 4 artifacts, about 4 minutes left");
     repro_progress_text(&progress, 8, text);
-    cr_expect_str_eq(text, "2 of 4 steps, about 1 minute left");
+    cr_expect_str_eq(text, "2 of 4 artifacts, about 1 minute left");
     repro_progress_text(&progress, 100, text);
-    cr_expect_str_eq(text, "2 of 4 steps, less than a minute left");
+    cr_expect_str_eq(text, "2 of 4 artifacts, less than a minute left");
     repro_graph_destroy(graph);
 }
 
