@@ -54,7 +54,7 @@ SLEEP_AT=finetune table stopped
 until_said '<li>finetune' stopped/progress.html
 expect "one that runs says so" [ "$(state stopped/progress.html)" = running ]
 expect "and what it does" grep -q '<li>finetune, negatives from BM25, seed 42, for [0-9]* s' stopped/progress.html
-expect "and how far it is, in the words of the terminal" grep -q '<p>[0-9]* of [0-9]* steps' stopped/progress.html
+expect "and how far it is, in the words of the terminal" grep -q '<p>[0-9]* of [0-9]* artifacts' stopped/progress.html
 expect "its losses so far are drawn" grep -q 'points="0.0,3.0 240.0,57.0 ".*loss: 4 to 2 so far' stopped/progress.html
 expect "its page asks for itself again" grep -q '<meta http-equiv="refresh" content="5">' stopped/progress.html
 kill "$run"
