@@ -23,10 +23,10 @@ typedef struct repro_progress {
 void repro_progress_expect(repro_progress *progress, const repro_node *node);
 /* It is there, and took so long when it was made. */
 void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds);
-/* "37 of 861 steps, about 110 minutes left", where so many are made at once. Artifacts of a kind
- * take as long as each other. Kinds of training that were not made yet count by their texts, as
- * those that were, other kinds as the mean of all. Until the first pre-training was made, no time
- * is given where one is left: what is quick comes first. */
+/* "37 of 861 artifacts, about 110 minutes left", where so many are made at once. Artifacts of a
+ * kind take as long as each other. Kinds of training that were not made yet count by their texts,
+ * as those that were, other kinds as the mean of all. Until the first pre-training was made, no
+ * time is given where one is left: what is quick comes first. */
 void repro_progress_text(const repro_progress *progress, uint32_t jobs, char text[96]);
 /* Artifacts that are made, of all. */
 void repro_progress_count(const repro_progress *progress, size_t *made, size_t *all);
