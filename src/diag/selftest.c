@@ -250,8 +250,7 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all,
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(pool *c, bool cpu, bool all, uint32_t given,
-                          gb_selftest_report *report)
+static uint32_t test_used(pool *c, bool cpu, bool all, uint32_t given, gb_selftest_report *report)
 {
     gb_device *device = c->devices[0];
     uint32_t avoid = given;

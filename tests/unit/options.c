@@ -289,7 +289,7 @@ Test(options, help_shows_defaults_whatever_was_given)
               "  --store DIR               where\n"
               "  -q, --quiet               less\n"
               "  -h, --help                print this help; --help --json gives it as JSON;\n"
-                       "                            gabbro --help has the options of every command\n");
+              "                            gabbro --help has the options of every command\n");
     free(text);
     text = PRINTED("--run", "--help");
     cr_expect_eq(parsed, GB_PARSED_BAD, "--help is the value of --run here");

@@ -335,12 +335,13 @@ Test(site, devices_page)
     cr_expect_eq(check_links("devices.html"), 3);
     char *text = read_page("devices.html"), *front = read_page("index.html");
     cr_expect(strstr(text, "<th>date</th><th class=\"left\">sent by</th></tr></thead>"));
-    cr_expect(strstr(text, "<tr><td class=\"left\">Card &lt;1&gt;</td><td class=\"left\">D 2</td>"
-                           "<td class=\"left\">scalar</td><td class=\"left contradicted\">wrong"
-                           "</td><td>1 of 2</td><td>812</td><td class=\"left\">qac/table1, mini"
-                           "</td><td>1.5</td><td>3</td><td>4</td><td>5</td><td class=\"left\">abc"
-                           "</td><td>2026-01-02</td><td class=\"left\">Zo\u00eb \xef\xbf\xbd&amp; co</td>"
-                           "</tr>"));
+    cr_expect(strstr(text,
+                     "<tr><td class=\"left\">Card &lt;1&gt;</td><td class=\"left\">D 2</td>"
+                     "<td class=\"left\">scalar</td><td class=\"left contradicted\">wrong"
+                     "</td><td>1 of 2</td><td>812</td><td class=\"left\">qac/table1, mini"
+                     "</td><td>1.5</td><td>3</td><td>4</td><td>5</td><td class=\"left\">abc"
+                     "</td><td>2026-01-02</td><td class=\"left\">Zo\u00eb \xef\xbf\xbd&amp; co</td>"
+                     "</tr>"));
     cr_expect(strstr(front, "<a href=\"devices.html\">"));
     free(text);
     free(front);
