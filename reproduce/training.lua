@@ -16,7 +16,7 @@ local function initial_model(name)
   return public(name)
 end
 
--- how: steps, batch, rate and mask, and warmup where it is not the scale's; alone: by one process
+-- how: steps, batch, rate and mask, and warmup and decoder where they are not the scale's; alone: by one process
 local function train(set, ids, objective, context, encoder, how, ...)
   -- SimCSE's two views differ by nothing but dropout.
   local dropout = objective == "simcse" and settings.simcse_dropout or settings.dropout
@@ -28,7 +28,7 @@ local function train(set, ids, objective, context, encoder, how, ...)
   elseif objective == "simlm" then
     own = {"--generator", here.mlm}
   elseif objective == "cotmae" then
-    decoder = {"--decoder", settings.cotmae_decoder, "--decoder-layers", settings.cotmae_decoder_layers}
+    decoder = how.decoder or {"--decoder", settings.cotmae_decoder, "--decoder-layers", settings.cotmae_decoder_layers}
   end
   -- Contriever's queue wants a batch at once.
   local divided = objective ~= "contriever" and
@@ -45,7 +45,7 @@ function steps_here(objective)
   return here.set.name == "wikipedia" and settings.article_steps or own_setting(objective, "context_steps")
 end
 
--- As pretrain; how: steps, mask, warmup and alone where they are others than the scale's.
+-- As pretrain; how: steps, mask, warmup, decoder and alone where they are others than the scale's.
 function pretrain_as(how, objective, context, encoder, ...)
   local start = not run.init and setting(objective .. "_encoder")
   if start and encoder == here.mlm then encoder = initial_model(start) end
@@ -58,6 +58,7 @@ function pretrain_as(how, objective, context, encoder, ...)
     mask = how.mask or settings[objective .. "_mask_ratio"],
     warmup = how.warmup or setting(here.set.key .. "_warmup_ratio"),
     alone = how.alone,
+    decoder = how.decoder,
   }, {...}, schedule and {"--schedule", schedule, "--final-rate", settings.pretrain_final_rate} or {})
 end
 
@@ -143,7 +144,8 @@ function other_system(name, set)
   else
     use(set)
     if name == "cotmae" then -- 1,200,000 steps of 1,024 are half as many spans again as 50,000 of 16,384
-      encoder = pretrain_as({steps = steps_here "cotmae" * 3 // 2}, "cotmae", "span", here.mlm)
+      encoder = pretrain_as({steps = steps_here "cotmae" * 3 // 2, decoder = {"--decoder", "masked", "--decoder-layers", 2}},
+        "cotmae", "span", here.mlm)
     else
       encoder = pretrain(name == "retromae" and "enhanced" or name, "none", here.mlm)
     end
