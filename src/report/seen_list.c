@@ -139,8 +139,8 @@ bool report_site_seen_page(const char *folder, const char *out_dir, bool *writte
         "<p>What people sent from their machines (<code>reproduce TABLE --submit FILE</code>):"
         " whether every kind of kernel agrees with float64 on the device, the checks of "
         "<code>bench/gpu-check</code>, the speed of the fastest training, and how the "
-        "table's cells compare with the recorded results: the same bits, within the spread "
-        "of the recorded seeds, or beyond it.</p>\n");
+        "table's cells compare with the recorded results: the same bits, in the 95%% "
+        "prediction interval of the recorded seeds, or outside it.</p>\n");
     page_table(all, &out);
     gb_page_end(&out);
     bool ok =

@@ -324,8 +324,9 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
                      "of the results that ship with the project. Here: this run; a row without "
                      "it was left out, and --rows all makes all that can be made.";
     if (report->recorded.count)
-        lines[count++] = "= the same bits as the recorded run of this seed; ~ within the spread of "
-                         "the recorded seeds; ! outside of it.";
+        lines[count++] =
+            "= the same bits as the recorded run of this seed; ~ in the 95% prediction "
+            "interval of the recorded seeds; ! outside it.";
     if (strcmp(report->scale, "paper") == 0)
         lines[count++] =
             "[OK] within the 95% prediction interval of the seeds around the published value, "

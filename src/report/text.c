@@ -213,8 +213,8 @@ static void footer(const gb_report *report, gb_text *out)
     if (all.equal + all.within + all.beyond) {
         line.length = 0;
         gb_text_printf(&line,
-                       "%zu values equal the recorded run of this seed (=), %zu lie within the "
-                       "spread of the recorded seeds (~), %zu outside (!)",
+                       "%zu values equal the recorded run of this seed (=), %zu lie in the 95%% "
+                       "prediction interval of the recorded seeds (~), %zu outside it (!)",
                        all.equal, all.within, all.beyond);
         paragraph(out, "Against the records", gb_text_words(&line, out));
     }
