@@ -86,6 +86,19 @@ static bool read_judgements(const train_set_params *params, const gb_run_names *
     return ok;
 }
 
+/* Whether runs that rank something rank nothing for the queries that have judgements. */
+static bool are_foreign(const gb_run *runs, size_t count, const gb_qrels *qrels)
+{
+    size_t lists = 0;
+    for (size_t r = 0; r < count; r++) {
+        lists += runs[r].list_count;
+        for (size_t i = 0; i < qrels->count; i++)
+            if (gb_run_find(&runs[r], qrels->rows[i].query))
+                return false;
+    }
+    return lists > 0;
+}
+
 bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
                     gb_filtered *filtered, gb_status *status)
 {
@@ -100,6 +113,7 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
         ok = gb_run_read_artifact(params->negatives->items[i], &names, &runs[i], status);
     ok = ok && gb_training_set_make(set, &qrels, runs, count, params->depth, status) &&
          filter_set(params, runs, &names, set, texts, filtered, status);
+    bool foreign = ok && are_foreign(runs, count, &qrels);
     for (size_t i = 0; runs && i < count; i++)
         gb_run_free(&runs[i]);
     free(runs);
@@ -108,10 +122,12 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     if (ok)
         gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", set->count,
                set->without_negatives);
-    if (ok && count && params->wanted && set->count && set->without_negatives == set->count)
-        ok = gb_fail(status, GB_DATA, params->negatives->items[0],
-                     "give a run of the training queries, or --negatives-per-query 0",
-                     "no training query has a hard negative in the runs");
+    if (ok && foreign && params->wanted)
+        return gb_fail(status, GB_DATA, params->negatives->items[0],
+                       "give a run of the training queries, or --negatives-per-query 0",
+                       "the runs are of none of the training queries");
+    if (ok && params->wanted && set->count && set->without_negatives == set->count)
+        gb_log(GB_LOG_WARN, "no training query has a hard negative: all negatives are random");
     return ok;
 }
 

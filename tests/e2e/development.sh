@@ -155,7 +155,7 @@ refused 2 "no split \"nowhere\"" $training --dev nowhere
 refused 2 "belong to a --dev" $training --patience 3
 refused 2 "unknown measure" $training --dev dev --dev-measure what
 refused 2 "num_q is no mean" $training --dev dev --dev-measure num_q
-refused 3 "no training query has a hard negative" finetune $data --init "$encoder" --negatives "$run" --dropout 0
+refused 3 "are of none of the training queries" finetune $data --init "$encoder" --negatives "$run" --dropout 0
 refused 2 "dev-run" finetune-cross $data --init "$encoder" --negatives "$bm25" --dev dev
 refused 3 "no training query is left" $training --dev train --dev-queries 1000
 checks_end
