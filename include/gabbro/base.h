@@ -397,6 +397,9 @@ int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *
 uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
 const char *gb_lines_path(const gb_lines *lines);
 void gb_lines_place(const gb_lines *lines, uint64_t *read, uint64_t *of); /* as gb_unpack_place */
+/* Whether an id of the last line can stand in a run (gb_id_fault); GB_DATA with its place: it
+ * cannot. */
+bool gb_lines_check_id(const gb_lines *lines, const char *id, bool is_query, gb_status *status);
 /* Fails with "path:line" of the last line as the place; lines may be NULL. Returns false. */
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -414,6 +417,9 @@ void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save
 bool gb_interrupted(void);
 /* Whether work goes on: GB_INTERRUPTED where a signal asks to stop. where may be NULL. */
 bool gb_not_interrupted(const char *where, gb_status *status);
+/* Waits until a read of an open file would not wait. GB_INTERRUPTED, with `where` as the place: it
+ * is to stop. */
+bool gb_wait_for_input(int file, const char *where, gb_status *status);
 /* In the calling thread gb_interrupted() is what over(self) says, whatever signals came: for work
  * that is still done after one. NULL: the signals again. */
 void gb_stop_when(bool (*over)(void *self), void *self);

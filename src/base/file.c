@@ -105,11 +105,8 @@ static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb
         /* One byte stays free for the NUL. */
         if (have + 1 >= capacity && !gb_grow(&data, &capacity, capacity + 4096, 1, status))
             break;
-        if (!gb_os_input_there(fd)) {
-            if (!gb_not_interrupted(path, status))
-                break;
-            continue;
-        }
+        if (!gb_wait_for_input(fd, path, status))
+            break;
         ssize_t got = GB_TRY_CALL(read(fd, data + have, capacity - 1 - have));
         if (got < 0 && errno == EINTR)
             continue;

@@ -80,6 +80,14 @@ bool gb_not_interrupted(const char *where, gb_status *status)
            gb_fail(status, GB_INTERRUPTED, where, "run it again", "stopped by a signal");
 }
 
+bool gb_wait_for_input(int file, const char *where, gb_status *status)
+{
+    while (!gb_os_input_there(file))
+        if (!gb_not_interrupted(where, status))
+            return false;
+    return true;
+}
+
 void gb_stop_when(bool (*over)(void *self), void *self)
 {
     stop_when = over;

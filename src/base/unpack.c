@@ -40,9 +40,8 @@ static bool fill(gb_unpack *u, gb_status *status)
     memmove(u->read, u->read + u->first, u->end - u->first);
     u->end -= u->first;
     u->first = 0;
-    while (!gb_os_input_there(u->fd))
-        if (!gb_not_interrupted(u->path, status))
-            return false;
+    if (!gb_wait_for_input(u->fd, u->path, status))
+        return false;
     ssize_t got = GB_TRY_CALL(read(u->fd, u->read + u->end, BUFFER_BYTES - u->end));
     if (got < 0)
         return gb_fail(status, GB_DATA, u->path, "check the disk", "cannot read: %s",

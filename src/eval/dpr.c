@@ -48,12 +48,6 @@ static const char *id_in(dpr_file *f, const json_t *object, const char *const *k
     return NULL;
 }
 
-static bool check_id(const dpr_file *f, const char *id, bool is_query, gb_status *status)
-{
-    const char *fault = gb_id_fault(id, is_query);
-    return !fault || gb_lines_fail(f->lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
-}
-
 /* Questions of the collection by their texts; of equal ones the first. */
 static bool index_questions(dpr_file *f, gb_status *status)
 {
@@ -76,7 +70,7 @@ static bool find_query(dpr_file *f, const json_t *object, const char *name, uint
     const char *question = gb_json_text(object, "question");
     const char *id = name ? name : id_in(f, object, keys);
     *query = GB_MAP_NONE;
-    if (id && !check_id(f, id, true, status))
+    if (id && !gb_lines_check_id(f->lines, id, true, status))
         return false;
     if (id && !gb_names_row(f->names->queries, id, strlen(id), query, status))
         return false;
@@ -111,7 +105,7 @@ static bool read_hit(dpr_file *f, const json_t *context, dpr_hit *hit, gb_status
     if (!id)
         return gb_lines_fail(f->lines, status, "passages have an \"id\" or \"docid\"",
                              "a passage without an id");
-    if (!check_id(f, id, false, status))
+    if (!gb_lines_check_id(f->lines, id, false, status))
         return false;
     if (!gb_names_row(f->names->passages, id, strlen(id), &hit->passage, status))
         return false;

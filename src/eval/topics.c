@@ -28,9 +28,8 @@ static bool deliver(const sink *to, const char *id, const char *title, const cha
 {
     gb_status own = {0};
     char where[300];
-    const char *fault = gb_id_fault(id, to->queries);
-    if (fault)
-        return gb_lines_fail(to->lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
+    if (!gb_lines_check_id(to->lines, id, to->queries, status))
+        return false;
     if (to->each(to->ctx, id, title, text, &own))
         return true;
     snprintf(where, sizeof where, "%.250s:%llu", gb_lines_path(to->lines),

@@ -36,10 +36,8 @@ static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, b
         return gb_lines_fail(lines, status,
                              "a line is {\"id\": \"p1\", \"vector\": {\"term\": 1.5}}",
                              "no \"id\", or no \"vector\" of terms");
-    const char *fault = gb_id_fault(id, false);
-    if (fault)
-        return gb_lines_fail(lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
-    if (!gb_names_row(names, id, strlen(id), &row, status))
+    if (!gb_lines_check_id(lines, id, false, status) ||
+        !gb_names_row(names, id, strlen(id), &row, status))
         return false;
     if (row != v->end)
         return gb_lines_fail(lines, status, "ids must be unique", "\"%.80s\" comes twice", id);
