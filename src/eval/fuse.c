@@ -1,37 +1,23 @@
 /* Several runs become one. */
-#include <gabbro/eval.h>
+#include "placed.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 const char *const gb_fusion_names[] = {"ranks", "sum", "turns", NULL};
 
-/* A passage of a list, and where the list has it. */
-typedef struct place {
-    gb_hit hit;  /* passage and score */
-    uint32_t at; /* place in the list, or in what the lists name together */
-} place;
-
 /* The fused list of a query. */
 typedef struct fusing {
     const gb_fusion *how; /* method */
     gb_map *seen;         /* passage -> index in fused */
-    place *fused;         /* [count] sums so far */
+    eval_placed *fused;   /* [count] sums so far */
     size_t count;         /* passages */
     size_t capacity;      /* passages allocated */
-    place *list;          /* scratch: a list by rank */
+    eval_placed *list;    /* scratch: a list by rank */
     size_t list_capacity; /* places allocated */
     gb_hit *hits;         /* scratch: the result */
     size_t hit_capacity;  /* hits allocated */
 } fusing;
-
-static int by_score(const void *a, const void *b)
-{
-    const place *x = a, *y = b;
-    if (x->hit.score != y->hit.score)
-        return x->hit.score > y->hit.score ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
 
 static bool add_passage(fusing *f, uint32_t passage, double part, gb_status *status)
 {
@@ -44,7 +30,7 @@ static bool add_passage(fusing *f, uint32_t passage, double part, gb_status *sta
     if (!gb_grow(&f->fused, &f->capacity, f->count + 1, sizeof *f->fused, status) ||
         !gb_map_set(f->seen, (const char *)&passage, sizeof passage, (uint32_t)f->count, status))
         return false;
-    f->fused[f->count] = (place){{passage, part}, (uint32_t)f->count};
+    f->fused[f->count] = (eval_placed){{passage, part}, (uint32_t)f->count};
     f->count++;
     return true;
 }
@@ -59,8 +45,8 @@ static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, size
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->count; i++)
         if (run->hits[list->first + i].passage != GB_NO_PASSAGE)
-            f->list[count++] = (place){run->hits[list->first + i], i};
-    qsort(f->list, count, sizeof *f->list, by_score);
+            f->list[count++] = (eval_placed){run->hits[list->first + i], i};
+    eval_placed_sort(f->list, count);
     double largest = count ? f->list[0].hit.score : 0;
     double range = count ? largest - f->list[count - 1].hit.score : 0;
     bool ok = f->how->method != GB_FUSION_SUM || isfinite(range) ||
@@ -90,8 +76,7 @@ static bool fuse_query(fusing *f, const gb_run *runs, size_t count, uint32_t que
     gb_map_destroy(f->seen);
     if (!ok || !gb_grow(&f->hits, &f->hit_capacity, f->count, sizeof *f->hits, status))
         return false;
-    if (f->count)
-        qsort(f->fused, f->count, sizeof *f->fused, by_score);
+    eval_placed_sort(f->fused, f->count);
     uint32_t depth = f->how->depth && f->how->depth < f->count ? f->how->depth : (uint32_t)f->count;
     for (uint32_t i = 0; i < depth; i++) {
         f->hits[i] = f->fused[i].hit;

@@ -1,5 +1,5 @@
 /* Ranked lists in memory. */
-#include <gabbro/eval.h>
+#include "placed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,33 +39,35 @@ void gb_hits_sort(gb_hit *hits, size_t count)
         qsort(hits, count, sizeof *hits, by_score);
 }
 
-/* A hit, and where it was. */
-typedef struct placed {
-    gb_hit hit;  /* what is sorted */
-    uint32_t at; /* in its list */
-} placed;
-
 static int by_score_and_place(const void *a_, const void *b_)
 {
-    const placed *a = a_, *b = b_;
+    const eval_placed *a = a_, *b = b_;
     if (a->hit.score != b->hit.score)
         return a->hit.score > b->hit.score ? -1 : 1;
     return (a->at > b->at) - (a->at < b->at);
 }
 
+void eval_placed_sort(eval_placed *placed, size_t count)
+{
+    if (count)
+        qsort(placed, count, sizeof *placed, by_score_and_place);
+}
+
 bool gb_run_sort(gb_run *run, gb_status *status)
 {
-    placed *room = NULL;
+    eval_placed *room = NULL;
     size_t capacity = 0;
     bool ok = true;
     for (size_t l = 0; ok && l < run->list_count; l++) {
         uint32_t count = run->lists[l].count;
+        if (!count)
+            continue;
         gb_hit *hits = run->hits + run->lists[l].first;
-        ok = gb_grow(&room, &capacity, count + 1, sizeof *room, status);
+        ok = gb_grow(&room, &capacity, count, sizeof *room, status);
         for (uint32_t i = 0; ok && i < count; i++)
-            room[i] = (placed){hits[i], i};
-        if (ok && count)
-            qsort(room, count, sizeof *room, by_score_and_place);
+            room[i] = (eval_placed){hits[i], i};
+        if (ok)
+            eval_placed_sort(room, count);
         for (uint32_t i = 0; ok && i < count; i++)
             hits[i] = room[i].hit;
     }
