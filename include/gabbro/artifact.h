@@ -49,6 +49,9 @@ char *gb_find_folder(const gb_config *config, const char *name, gb_status *statu
 /* The model's folder in a step, or a model folder itself, of two towers that of passages; caller
  * frees. */
 char *gb_find_model_folder(const char *path, gb_status *status);
+/* Where the vocabulary of a model's folder is read: its vocab.txt, if that alone says all of it, as
+ * of uncased WordPiece, else the folder. The caller frees it; NULL after an error. */
+char *gb_find_vocabulary(const char *folder, gb_status *status);
 /* Of two towers that of queries, which the caller frees; *tower is NULL where there is one encoder.
  */
 bool gb_find_query_tower(const char *path, char **tower, gb_status *status);

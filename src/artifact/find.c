@@ -138,3 +138,20 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
     return is_hub_name(name) ? find_in_hub(config, name, status)
                              : (gb_fail(status, GB_DATA, name, NULL, "no such folder"), NULL);
 }
+
+char *gb_find_vocabulary(const char *folder, gb_status *status)
+{
+    char hashes[2][GB_HASH_SIZE];
+    char *file = gb_path_join(status, folder, "vocab.txt");
+    gb_vocab *whole = file ? gb_vocabulary_read(folder, status) : NULL;
+    gb_vocab *list = whole && gb_file_exists(file) ? gb_vocab_load(file, NULL) : NULL;
+    bool ok = whole && gb_vocab_hash(whole, hashes[0], status) &&
+              (!list || gb_vocab_hash(list, hashes[1], status));
+    char *found = NULL;
+    if (ok)
+        found = gb_strdup(list && strcmp(hashes[0], hashes[1]) == 0 ? file : folder, status);
+    gb_vocab_destroy(list);
+    gb_vocab_destroy(whole);
+    free(file);
+    return found;
+}

@@ -1,6 +1,5 @@
 /* Judges run files and finished models as rows of a table. */
 #include "judge.h"
-#include "train.h"
 
 #include <gabbro/artifact.h>
 #include <gabbro/eval.h>
@@ -109,7 +108,7 @@ static bool judge_model(judged *j, const char *row, const char *seed, const char
 {
     if (!need_collection(j, status))
         return false;
-    char *list = repro_model_vocabulary(model, status), *tokens = NULL, *evaluation = NULL;
+    char *list = gb_find_vocabulary(model, status), *tokens = NULL, *evaluation = NULL;
     char passage[16], query[16];
     length_of(model, 144, passage);
     length_of(model, 32, query);

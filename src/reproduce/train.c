@@ -64,23 +64,6 @@ static bool take_prompts(repro_session *session, const char *folder, gb_status *
     return ok;
 }
 
-char *repro_model_vocabulary(const char *folder, gb_status *status)
-{
-    char hashes[2][GB_HASH_SIZE];
-    char *file = gb_path_join(status, folder, "vocab.txt");
-    gb_vocab *whole = file ? gb_vocabulary_read(folder, status) : NULL;
-    gb_vocab *list = whole && gb_file_exists(file) ? gb_vocab_load(file, NULL) : NULL;
-    bool ok = whole && gb_vocab_hash(whole, hashes[0], status) &&
-              (!list || gb_vocab_hash(list, hashes[1], status));
-    char *found = NULL;
-    if (ok)
-        found = gb_strdup(list && strcmp(hashes[0], hashes[1]) == 0 ? file : folder, status);
-    gb_vocab_destroy(list);
-    gb_vocab_destroy(whole);
-    free(file);
-    return found;
-}
-
 static bool take_model(repro_session *session, gb_status *status)
 {
     const char *name = repro_settings_get(&session->settings, "model");
@@ -92,7 +75,7 @@ static bool take_model(repro_session *session, gb_status *status)
     bool ok = folder && (whole || gb_fail_memory(status, "finding the model"));
     session->recipe.init = ok ? repro_session_keep(session, status, "%s", whole) : NULL;
     char *vocabulary = session->recipe.init && take_prompts(session, whole, status)
-                           ? repro_model_vocabulary(whole, status)
+                           ? gb_find_vocabulary(whole, status)
                            : NULL;
     ok = vocabulary && (session->recipe.vocabulary =
                             repro_session_keep(session, status, "%s", vocabulary)) != NULL;

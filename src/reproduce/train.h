@@ -11,9 +11,6 @@ bool repro_train_example(FILE *out, gb_status *status);
 /* Reads the settings, and takes from them what other recipes get from options: the collection and
  * the model. */
 bool repro_train_settings(repro_session *session, gb_status *status);
-/* Where the vocabulary of a model's folder is read: its vocab.txt, if that alone says all of it, as
- * of uncased WordPiece, else the folder. The caller frees it; NULL after an error. */
-char *repro_model_vocabulary(const char *folder, gb_status *status);
 /* The folder of the results, where none was given. */
 bool repro_train_out(repro_session *session, gb_status *status);
 /* Writes the results of a finished training to a folder, and prints them: results.tsv, the
