@@ -165,7 +165,10 @@ static const char *name_split(const train_dev *d, gb_status *status)
     const char *split = d->how.settings->split;
     if (strcmp(split, "auto") != 0)
         return split;
-    gb_splits splits;
+    if (!gb_collection_has_split(d->how.collection, "dev") ||
+        !gb_collection_has_split(d->how.collection, "test"))
+        return "train";
+    gb_splits splits; /* those that hold no training queries */
     bool dev = false, test = false, ok = gb_splits_open(d->how.collection, &splits, status);
     for (size_t i = 0; ok && i < splits.count; i++) {
         dev = dev || !strcmp(splits.items[i].name, "dev");

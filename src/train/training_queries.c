@@ -86,17 +86,20 @@ static bool read_judgements(const train_set_params *params, const gb_run_names *
     return ok;
 }
 
-/* Whether runs that rank something rank nothing for the queries that have judgements. */
-static bool are_foreign(const gb_run *runs, size_t count, const gb_qrels *qrels)
+/* Refuses runs that rank something, but nothing for the queries that have judgements. */
+static bool check_runs(const train_set_params *params, const gb_run *runs, const gb_qrels *qrels,
+                       gb_status *status)
 {
     size_t lists = 0;
-    for (size_t r = 0; r < count; r++) {
+    for (size_t r = 0; params->wanted && r < params->negatives->count; r++) {
         lists += runs[r].list_count;
         for (size_t i = 0; i < qrels->count; i++)
             if (gb_run_find(&runs[r], qrels->rows[i].query))
-                return false;
+                return true;
     }
-    return lists > 0;
+    return !lists || gb_fail(status, GB_DATA, params->negatives->items[0],
+                             "give a run of the training queries, or --negatives-per-query 0",
+                             "the runs are of none of the training queries");
 }
 
 bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
@@ -111,9 +114,9 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
               gb_qrels_sample(&qrels, params->queries, params->seed, status);
     for (size_t i = 0; ok && i < count; i++)
         ok = gb_run_read_artifact(params->negatives->items[i], &names, &runs[i], status);
-    ok = ok && gb_training_set_make(set, &qrels, runs, count, params->depth, status) &&
+    ok = ok && check_runs(params, runs, &qrels, status) &&
+         gb_training_set_make(set, &qrels, runs, count, params->depth, status) &&
          filter_set(params, runs, &names, set, texts, filtered, status);
-    bool foreign = ok && are_foreign(runs, count, &qrels);
     for (size_t i = 0; runs && i < count; i++)
         gb_run_free(&runs[i]);
     free(runs);
@@ -122,10 +125,6 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     if (ok)
         gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", set->count,
                set->without_negatives);
-    if (ok && foreign && params->wanted)
-        return gb_fail(status, GB_DATA, params->negatives->items[0],
-                       "give a run of the training queries, or --negatives-per-query 0",
-                       "the runs are of none of the training queries");
     if (ok && params->wanted && set->count && set->without_negatives == set->count)
         gb_log(GB_LOG_WARN, "no training query has a hard negative: all negatives are random");
     return ok;
