@@ -22,10 +22,9 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
     gb_text_free(&text);
 }
 
-static char *choice_path(const gb_config *config, const gb_device_caps *caps)
+static char *choice_path(const gb_config *config, const char *key)
 {
-    char key[GB_HASH_SIZE], name[40];
-    key_of(caps, key);
+    char name[40];
     snprintf(name, sizeof name, "tiles-%.16s.txt", key);
     return gb_config_cache(config, name);
 }
@@ -33,11 +32,12 @@ static char *choice_path(const gb_config *config, const gb_device_caps *caps)
 /* The stored choice; *known: whether there is one. */
 static uint32_t read_choice(const gb_config *config, const gb_device_caps *caps, bool *known)
 {
-    char key[GB_HASH_SIZE], *path = choice_path(config, caps), *text = NULL;
+    char key[GB_HASH_SIZE], *path, *text = NULL;
+    key_of(caps, key);
+    path = choice_path(config, key);
     if (path && gb_file_exists(path))
         text = gb_read_file(path, NULL, NULL);
     free(path);
-    key_of(caps, key);
     const char *line = text ? strstr(text, "\ntiles ") : NULL;
     *known = line && !strncmp(text, key, GB_HASH_SIZE - 1);
     unsigned long tiles = *known ? strtoul(line + 7, NULL, 0) : 0;
@@ -85,7 +85,9 @@ uint32_t ops_kernels_tiles(const gb_config *config, const gb_device_caps *caps)
 bool gb_tiles_store(const gb_config *config, const gb_device_caps *caps, uint32_t tiles,
                     gb_status *status)
 {
-    char key[GB_HASH_SIZE], *path = choice_path(config, caps);
+    char key[GB_HASH_SIZE], *path;
+    key_of(caps, key);
+    path = choice_path(config, key);
     if (!path)
         return gb_fail(status, GB_DATA, NULL, "set HOME or XDG_CACHE_HOME",
                        "there is no folder to keep the choice in");
@@ -93,7 +95,6 @@ bool gb_tiles_store(const gb_config *config, const gb_device_caps *caps, uint32_
     free(path);
     if (!out)
         return false;
-    key_of(caps, key);
     fprintf(gb_out_stream(out), "%s\n%s, %s\ntiles 0x%05x\n", key, caps->name, caps->driver, tiles);
     return gb_out_commit(out, status);
 }
