@@ -55,7 +55,7 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
     if (ok && !o->texts)
         ok = add_text(writer, tokenizer, o->text, strlen(o->text), &ids, status);
     while (ok && lines && (got = gb_lines_next_text(lines, &line, &length, status)) == 1)
-        ok = !length || add_text(writer, tokenizer, line, length, &ids, status);
+        ok = add_text(writer, tokenizer, line, length, &ids, status);
     ok = ok && got == 0;
     ok = gb_row_writer_end(writer, ok, status);
     gb_lines_close(lines);

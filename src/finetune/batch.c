@@ -180,10 +180,10 @@ static bool ask_teacher(finetune_drawer *d, gb_status *status)
 {
     gb_training_batch *b = &d->batch;
     const gb_pair_teacher *teacher = d->data.pair_teacher;
+    const uint32_t *passages = b->rows + b->queries;
     uint32_t columns = gb_training_batch_columns(b);
     for (uint32_t q = 0; b->teacher && q < b->queries; q++) {
         float *scores = b->teacher + (size_t)q * columns;
-        const uint32_t *passages = b->rows + b->queries;
         if (!teacher)
             look_up(d, q, scores);
         else if (!teacher->score(teacher->context, b->rows[q], passages, columns, scores, status))

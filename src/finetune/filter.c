@@ -79,19 +79,15 @@ static bool ranks_high(const filtering *f, uint32_t passage)
     return false;
 }
 
-/* The score of a passage; false where it has none. */
-
 /* The upper bound on scores: below the lowest positive by the margins, and not above what is given.
  */
 static void find_bound(filtering *f)
 {
     const uint32_t *positives = f->set->passages + f->query->positive_first;
-    double lowest = INFINITY, score;
+    double lowest = INFINITY;
     f->scored = f->how->scores ? gb_run_find(f->how->scores, f->query->query) : NULL;
     for (uint32_t i = 0; i < f->query->positive_count; i++)
-        if ((score = finetune_score_of(f->how->scores, f->scored, positives[i])) <
-            lowest) /* not where it is NAN */
-            lowest = score;
+        lowest = fmin(lowest, finetune_score_of(f->how->scores, f->scored, positives[i]));
     f->counts->unscored_queries += f->how->scores && isinf(lowest);
     f->largest = f->how->max_score;
     if (isinf(lowest))
@@ -114,7 +110,6 @@ static bool text_is_listed(const filtering *f, uint32_t kept, uint32_t passage)
 /* Is it a negative? kept: those before it that are. */
 static bool keep(filtering *f, uint32_t kept, uint32_t passage)
 {
-    double score;
     if (f->how->skip && ranks_high(f, passage)) {
         f->counts->by_rank++;
         return false;
@@ -125,7 +120,8 @@ static bool keep(filtering *f, uint32_t kept, uint32_t passage)
     }
     if (!f->how->scores)
         return true;
-    if (isnan(score = finetune_score_of(f->how->scores, f->scored, passage))) {
+    double score = finetune_score_of(f->how->scores, f->scored, passage);
+    if (isnan(score)) {
         f->counts->unscored++;
         return false;
     }

@@ -63,8 +63,7 @@ static bool label_query(labels *l, const gb_run *scored, const gb_run_list *list
     l->counts->positives += positives;
     l->counts->negatives += negatives;
     l->counts->between += list->count - positives - negatives;
-    if (negatives)
-        gb_hits_sort(l->hits, negatives);
+    gb_hits_sort(l->hits, negatives);
     return !negatives || gb_run_add(l->negatives, list->query, l->hits, negatives, status);
 }
 

@@ -4,6 +4,8 @@
 
 #include <gabbro/retrieve.h>
 
+#include <math.h>
+
 /* gb_search of one process in one piece: params' piece, resume and ranks are not looked at. */
 bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                            const gb_search_params *params, const gb_found *found,
