@@ -426,9 +426,8 @@ static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *
     queryable known = {0};
     vkGetPhysicalDeviceProperties(adapter->handle, &basic);
     adapter->caps.api_version = basic.apiVersion;
-    if (basic.apiVersion < VK_API_VERSION_1_1) {
+    if (basic.apiVersion < VK_API_VERSION_1_1)
         return judge_broken(adapter, &basic, "its driver is older than Vulkan 1.1");
-    }
     /* A loader may be older than the driver, and the instance's version is the last that counts. */
     adapter->version =
         instance->api_version < basic.apiVersion ? instance->api_version : basic.apiVersion;
