@@ -125,7 +125,7 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     if (ok)
         gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", set->count,
                set->without_negatives);
-    if (ok && params->wanted && set->count && set->without_negatives == set->count)
+    if (ok && count && params->wanted && set->count && set->without_negatives == set->count)
         gb_log(GB_LOG_WARN, "no training query has a hard negative: all negatives are random");
     return ok;
 }
