@@ -86,10 +86,15 @@ static bool read_files(judging *j, gb_status *status)
 static bool compare(judging *j, const gb_evaluation *evaluation, FILE *out, gb_status *status)
 {
     const gb_judge_params *p = j->params;
-    const gb_compare_params names = {j->run_tag, j->other_tag, p->seed};
+    const char *a = j->run_tag, *b = j->other_tag;
+    if (!*a || !*b || !strcmp(a, b)) { /* tags that do not tell the runs apart, as "gabbro" twice */
+        a = p->run;
+        b = p->other ? p->other : p->diff;
+    }
+    const gb_compare_params names = {a, b, p->seed};
     gb_evaluation other = {0};
-    const gb_diff_params sides = {.a = {j->run_tag, &j->run, evaluation},
-                                  .b = {j->other_tag, &j->other, &other},
+    const gb_diff_params sides = {.a = {a, &j->run, evaluation},
+                                  .b = {b, &j->other, &other},
                                   .qrels = &j->qrels,
                                   .names = &j->names,
                                   .how = &j->how,

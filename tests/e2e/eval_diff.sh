@@ -41,6 +41,10 @@ collection=$(made collection --from beir --keep-splits) || exit 1
 "$gabbro" eval $qrels a.trec --diff b.trec -m MRR@10 --collection "$collection" --diff-queries 1 --diff-passages 1 >stored 2>log
 expect "a stored collection gives the same" cmp -s texts stored
 
+sed 's/B$/A/' b.trec >same.trec
+"$gabbro" eval $qrels a.trec --diff same.trec -m MRR@10 2>log | sed -n 1p >named
+expect "runs of one tag are named by their files: $(cat named)" grep -qx '# MRR@10; A a.trec, B same.trec' named
+
 refused() # WHAT TEXT ARGUMENTS...
 {
     what=$1 text=$2
