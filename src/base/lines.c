@@ -149,5 +149,7 @@ void gb_lines_close(gb_lines *lines)
 bool gb_lines_check_id(const gb_lines *lines, const char *id, bool is_query, gb_status *status)
 {
     const char *fault = gb_id_fault(id, is_query);
-    return !fault || gb_lines_fail(lines, status, "rename it", "the id \"%.80s\" %s", id, fault);
+    return !fault ||
+           gb_lines_fail(lines, status, *id ? "rename it" : "give every line an id",
+                         "the %s id \"%.80s\" %s", is_query ? "query" : "passage", id, fault);
 }

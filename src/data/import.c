@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids go into TSV files and runs: they must survive there. */
-static bool check_id(const gb_lines *lines, const char *id, bool is_query, gb_status *status)
-{
-    const char *fault = gb_id_fault(id, is_query);
-    return !fault ||
-           gb_lines_fail(lines, status, *id ? "rename it" : "give every line an id",
-                         "the %s id \"%.80s\" %s", is_query ? "query" : "passage", id, fault);
-}
-
 /* A title or text as it goes into the collection. */
 static bool add_text(gb_import *import, gb_row_writer *writer, const char *text, gb_status *status)
 {
@@ -34,7 +25,7 @@ bool data_import_passage(gb_import *import, const gb_lines *lines, const char *i
     data_import_show(import, lines);
     if (import->variant.drop_titles)
         title = "";
-    if (!check_id(lines, id, false, status))
+    if (!gb_lines_check_id(lines, id, false, status))
         return false;
     if (gb_map_get(import->passage_map, id, length) != GB_MAP_NONE)
         return gb_lines_fail(lines, status, "remove one of the two",
@@ -59,7 +50,7 @@ bool data_import_query(gb_import *import, const gb_lines *lines, const char *id,
 {
     size_t length = strlen(id);
     data_import_show(import, lines);
-    if (!check_id(lines, id, true, status))
+    if (!gb_lines_check_id(lines, id, true, status))
         return false;
     if (gb_map_get(import->query_map, id, length) != GB_MAP_NONE)
         return gb_lines_fail(lines, status, "remove one of the two",

@@ -124,8 +124,8 @@ refused 2 "two ways to print" 'leave --msmarco out' eval known.trec unsorted.tre
 
 refused 2 "JSON without texts" 'the texts of passages are in a collection' convert-run known.trec --form dpr --to x.json
 for bad in '{"0": {"contexts": [{"score": 1}]}}|a passage without an id' \
-    '{"0": {"contexts": [{"docid": "a b", "score": 1}]}}|the id "a b" has a blank' \
-    '{"q 1": {"contexts": []}}|the id "q 1" has a blank' \
+    '{"0": {"contexts": [{"docid": "a b", "score": 1}]}}|the passage id "a b" has a blank' \
+    '{"q 1": {"contexts": []}}|the query id "q 1" has a blank' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": "high"}]}]|the score of passage "1" is no number' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": 1, "score": 2}]}]|listed twice for its query: passage "1"' \
     '[{"question": "a", "ctxs": [{"id": "1", "score": 1}, {"id": "2"}]}]|have no score' \
