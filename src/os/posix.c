@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <locale.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,8 +236,18 @@ int gb_os_pipe(int ends[2])
 #endif
 }
 
-/* The environment with more in it, which replaces what had the same name; its words are borrowed.
- */
+/* Whether one of the variables, NAME=VALUE, has the name of `variable`. */
+static bool has_name_of(const char *const *variables, const char *variable)
+{
+    size_t name = strcspn(variable, "=") + 1;
+    for (; variables && *variables; variables++)
+        if (!strncmp(variable, *variables, name))
+            return true;
+    return false;
+}
+
+/* The environment with more in it, which replaces what had the same name, as the later of two in
+ * `more` does; its words are borrowed. */
 static char **environment_with(const char *const *more)
 {
     size_t count = 0, extra = 0, kept = 0;
@@ -245,16 +256,12 @@ static char **environment_with(const char *const *more)
     while (more && more[extra])
         extra++;
     char **all = malloc((count + extra + 1) * sizeof *all);
-    for (size_t i = 0; all && i < count; i++) {
-        size_t name = strcspn(environ[i], "=") + 1;
-        bool replaced = false;
-        for (size_t j = 0; j < extra; j++)
-            replaced = replaced || !strncmp(environ[i], more[j], name);
-        if (!replaced)
+    for (size_t i = 0; all && i < count; i++)
+        if (!has_name_of(more, environ[i]))
             all[kept++] = environ[i];
-    }
     for (size_t j = 0; all && j < extra; j++)
-        all[kept++] = (char *)(uintptr_t)more[j];
+        if (!has_name_of(more + j + 1, more[j]))
+            all[kept++] = (char *)(uintptr_t)more[j];
     if (all)
         all[kept] = NULL;
     return all;
@@ -441,7 +448,12 @@ void gb_os_on_stop(void (*stop)(int))
 
 uint32_t gb_os_processors(void)
 {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef CPU_COUNT
+    cpu_set_t own; /* fewer than the machine's by taskset, in a container or in a batch job */
+    if (sched_getaffinity(0, sizeof own, &own) == 0 && CPU_COUNT(&own) > 0)
+        return (uint32_t)CPU_COUNT(&own);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* also where a set cannot name them all */
     return online > 0 ? (uint32_t)online : 1;
 }
 

@@ -53,7 +53,17 @@ static char *command_line(const char *program, const char *const *words)
     return line;
 }
 
-/* This environment with more in it, as CreateProcess takes it. */
+/* Whether one of the variables, NAME=VALUE, has the name of `variable`. */
+static bool has_name_of(const char *const *variables, const char *variable)
+{
+    size_t name = 1 + strcspn(variable + 1, "=") + 1; /* "=C:=C:\\": a drive's folder */
+    for (; variables && *variables; variables++)
+        if (!_strnicmp(variable, *variables, name))
+            return true;
+    return false;
+}
+
+/* This environment with more in it, as CreateProcess takes it; the later of two in `more` holds. */
 static char *environment_with(const char *const *more)
 {
     char *now = GetEnvironmentStringsA(), *end;
@@ -63,16 +73,12 @@ static char *environment_with(const char *const *more)
     for (size_t i = 0; more && more[i]; i++)
         room += strlen(more[i]) + 1;
     char *all = end = malloc(room);
-    for (const char *at = now; all && *at; at += strlen(at) + 1) {
-        size_t name = 1 + strcspn(at + 1, "=") + 1;
-        bool replaced = false;
-        for (size_t i = 0; more && more[i]; i++)
-            replaced = replaced || !_strnicmp(at, more[i], name);
-        if (!replaced)
+    for (const char *at = now; all && *at; at += strlen(at) + 1)
+        if (!has_name_of(more, at))
             end = (char *)memcpy(end, at, strlen(at) + 1) + strlen(at) + 1;
-    }
     for (size_t i = 0; all && more && more[i]; i++)
-        end = (char *)memcpy(end, more[i], strlen(more[i]) + 1) + strlen(more[i]) + 1;
+        if (!has_name_of(more + i + 1, more[i]))
+            end = (char *)memcpy(end, more[i], strlen(more[i]) + 1) + strlen(more[i]) + 1;
     if (all)
         *end = '\0';
     FreeEnvironmentStringsA(now);

@@ -134,9 +134,11 @@ static void start(const gb_os_command *command, gb_os_process *process)
 
 Test(os, a_process_gets_words_environment_and_pipes)
 {
-    static const char script[] = "printf '%s,%s,%s' \"$1\" \"$OWN\" \"$HOME\"; exit 7";
+    static const char script[] =
+        "printf '%s,%s,%s,%s' \"$1\" \"$OWN\" \"$HOME\" \"$(env | grep -c ^OWN=)\"; "
+        "exit 7"; /* of two of a name the later holds */
     const char *words[] = {"sh", "-c", script, "sh", "a \"b\\", NULL};
-    const char *environment[] = {"OWN=new", "HOME=elsewhere", NULL};
+    const char *environment[] = {"OWN=newer", "OWN=new", "HOME=elsewhere", NULL};
     int ends[2], code = -1;
     gb_os_process process;
     cr_assert(gb_os_set_variable("OWN", "old") == 0 && gb_os_pipe(ends) == 0);
@@ -151,7 +153,7 @@ Test(os, a_process_gets_words_environment_and_pipes)
         gb_os_wait(ends, 1, 100);
     }
     close(ends[0]);
-    cr_expect_str_eq(got, "a \"b\\,new,elsewhere");
+    cr_expect_str_eq(got, "a \"b\\,new,elsewhere,1");
     cr_expect(gb_os_ended(&process, true, &code) && code == 7);
 }
 
