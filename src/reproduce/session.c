@@ -90,6 +90,8 @@ static bool check_compared(const gb_reproduce_params *params, const repro_entry 
         return refuse(
             status, NULL,
             "--compare-devices goes with one table, without --record, --report and --submit");
+    if (params->device)
+        return refuse(status, NULL, "--compare-devices names its devices; leave --device out");
     if (params->ranks || params->devices || params->gradient_shards || params->simulate_ranks)
         return refuse(status, NULL,
                       "--compare-devices compares devices, not ranks or gradient shards");

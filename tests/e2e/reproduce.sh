@@ -393,6 +393,8 @@ run table1 --out "$work/both" --compare-devices 0,1 --submit "$work/both.json"
 expect "nothing of it is sent" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0,1 --ranks 2
 expect "ranks are not compared" [ "$status" = 2 ]
+run table1 --out "$work/both" --compare-devices 0,1 --device 2
+expect "and a third device has no part in it" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0
 expect "one device is not enough" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0,1 --record
