@@ -14,17 +14,12 @@ static bool run_killed(const gb_determinism_params *params, const char *folder, 
     char steps[16], at[16];
     snprintf(steps, sizeof steps, "%u", params->steps);
     snprintf(at, sizeof at, "%u", kill_at);
-    const char *argv[] = {"gabbro", "determinism", "--steps", steps, "--folder",
-                          folder,   "--kill-at",   at,        NULL,  NULL,
-                          NULL,     NULL,          NULL};
-    size_t count = 8;
+    const char *argv[] = {"gabbro",   "determinism", "--steps",   steps,
+                          "--folder", folder,        "--kill-at", at,
+                          NULL,       NULL,          NULL};
     if (params->select) {
-        argv[count++] = "--device";
-        argv[count++] = params->select;
-    }
-    if (params->config->shaders) { /* the program took it out of its words */
-        argv[count++] = "--shaders";
-        argv[count++] = params->config->shaders;
+        argv[8] = "--device";
+        argv[9] = params->select;
     }
     int code = 0;
     gb_os_process process;

@@ -84,7 +84,7 @@ static bool use_precision(gb_config *config, int *argc, char **argv, gb_status *
            gb_fail_memory(status, "starting");
 }
 
-/* --shaders DIR */
+/* --shaders DIR, also for the processes that this one starts, wherever they are started. */
 static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *status)
 {
     if (!take_option("--shaders", "a folder like shaders/", &config->shaders, argc, argv, status))
@@ -96,7 +96,11 @@ static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *st
         return false;
     gb_log(GB_LOG_INFO, "kernels from %s: %u differ from the built-in ones", config->shaders,
            differ);
-    return true;
+    char *whole = gb_os_real_path(config->shaders);
+    bool ok = (whole && gb_os_set_variable("GABBRO_SHADERS", whole) == 0) ||
+              gb_fail_memory(status, "starting");
+    free(whole);
+    return ok;
 }
 
 bool gb_program_options_take(gb_config *config, int *argc, char **argv, gb_status *status)

@@ -89,6 +89,11 @@ else
     code=$?
     expect 'wrong columns and moments fail the check' [ $code = 1 ]
     expect 'and are named' grep -q '^REFUSED .*: AdamW; AdamW of a scaled loss; top-k$' "$WORK/out"
+    cp "$(dirname -- "$0")/../../shaders/adamw.comp" "$(dirname -- "$0")/../../shaders/top_k.comp" "$WORK/kernels/"
+    "$gabbro" determinism --shaders "$WORK/kernels" --steps 3 --replays 2 >"$WORK/out" 2>&1
+    code=$?
+    expect 'the two that it starts and kills use the same kernels' \
+        [ "$code $(grep -c 'kernels from .*/kernels: 0 differ' "$WORK/out")" = '0 3' ]
 fi
 
 # A fault that is worked around by hand is none that is gone.
