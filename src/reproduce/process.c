@@ -48,8 +48,12 @@ bool repro_process_start(repro_process *process, const repro_command *command, g
                                        .output = output[1],
                                        .errors = errors[1]};
         if (GB_TRY_CALL(gb_os_start(&started, &process->process)) != 0)
-            ok = gb_fail(status, errno == EAGAIN || errno == EIO ? GB_DATA : GB_USAGE, argv[0],
-                         errno == EAGAIN ? "run fewer processes at once (--jobs)" : NULL,
+            ok = gb_fail(status, errno == EAGAIN || errno == EIO ? GB_DATA : GB_USAGE,
+                         command->program ? command->program : argv[0],
+                         errno == EAGAIN ? "run fewer processes at once (--jobs)"
+                         : errno == ENOENT
+                             ? "look at GABBRO; after an update, give the command again"
+                             : NULL,
                          "cannot be run: %s", strerror(errno));
     }
     close_end(&output[1]);
