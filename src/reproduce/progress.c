@@ -49,9 +49,12 @@ void repro_progress_expect(repro_progress *progress, const repro_node *node)
     kind->total++;
 }
 
-void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds)
+void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds,
+                         double now_seconds)
 {
     repro_kind *kind = kind_of(progress, node);
+    /* To find an artifact takes a moment, and so does it to make a small one. */
+    progress->made = progress->made || (seconds >= 1 && now_seconds >= seconds / 2);
     kind->made++;
     kind->seconds += seconds;
 }
@@ -82,7 +85,7 @@ void repro_progress_text(const repro_progress *progress, uint32_t jobs, char tex
         rest += (double)(kind->total - kind->made) * each;
     }
     int length = snprintf(text, 96, "%zu of %zu artifacts", made, total);
-    if (!made || made == total || guess)
+    if (!progress->made || made == total || guess)
         return;
     int minutes = (int)(rest / jobs / 60 + .5);
     if (minutes)

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef repro_work run;
 typedef repro_making making;
@@ -112,7 +111,7 @@ static bool done(void *context, repro_node *node, double seconds, const gb_text 
     double took = 0;
     char far[96];
     repro_record_number(node->folder, "run.json", "wall_s", &took);
-    repro_progress_note(&r->progress, node, took);
+    repro_progress_note(&r->progress, node, took, seconds);
     repro_process_print_said(said);
     if (gb_say_get_form() == GB_SAY_JSON && say(r)) {
         const gb_say_member made[] = {
@@ -224,12 +223,13 @@ static bool make_artifacts(run *r, size_t which, size_t end, gb_status *status)
 static bool make_table(run *r, size_t which, size_t end, gb_status *status)
 {
     making *m = &r->makings[which];
-    int64_t started = time(NULL);
+    double started_s = gb_now_s();
     gb_status why = {0};
     bool ok = m->code || (repro_results_check(m->out, &why) && check_inputs(r, &m->table, &why));
     ok = ok && make_artifacts(r, which, end, &why);
     if (ok && !m->code)
-        ok = repro_results_finish(r->session, &m->table, m->out, time(NULL) - started, &why);
+        ok = repro_results_finish(r->session, &m->table, m->out, (int64_t)(gb_now_s() - started_s),
+                                  &why);
     m->finished = ok && !m->code;
     if (!ok && why.code == GB_INTERRUPTED) {
         *status = why;

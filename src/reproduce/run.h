@@ -18,15 +18,18 @@ typedef struct repro_kind {
 typedef struct repro_progress {
     repro_kind kinds[64]; /* [count] */
     size_t count;         /* of them */
+    bool made;            /* one at least was made now, not found */
 } repro_progress;
 /* One of the artifacts to be made. */
 void repro_progress_expect(repro_progress *progress, const repro_node *node);
-/* It is there, and took so long when it was made. */
-void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds);
+/* It is there, and took so long when it was made; its command took so long now. */
+void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds,
+                         double now_seconds);
 /* "37 of 861 artifacts, about 110 minutes left", where so many are made at once. Artifacts of a
  * kind take as long as each other. Kinds of training that were not made yet count by their texts,
  * as those that were, other kinds as the mean of all. Until the first pre-training was made, no
- * time is given where one is left: what is quick comes first. */
+ * time is given where one is left: what is quick comes first. Nor is one until an artifact was made
+ * now: of those in the store it is not known how many there are. */
 void repro_progress_text(const repro_progress *progress, uint32_t jobs, char text[96]);
 /* Artifacts that are made, of all. */
 void repro_progress_count(const repro_progress *progress, size_t *made, size_t *all);

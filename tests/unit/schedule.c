@@ -244,10 +244,14 @@ Test(schedule, time_left_goes_by_kinds)
         repro_progress_expect(&progress, command(graph, all[i]));
     repro_progress_text(&progress, 1, text);
     cr_expect_str_eq(text, "0 of 4 artifacts");
-    repro_progress_note(&progress, command(graph, collection), 60);
+    repro_progress_note(&progress, command(graph, collection), 60, 0);
     repro_progress_text(&progress, 1, text);
     cr_expect_str_eq(text, "1 of 4 artifacts"); /* no training has been timed */
-    repro_progress_note(&progress, command(graph, mlm), 180);
+    repro_progress again = progress;
+    repro_progress_note(&again, command(graph, mlm), 180, 1);
+    repro_progress_text(&again, 1, text);
+    cr_expect_str_eq(text, "2 of 4 artifacts"); /* both were found, and so may the others be */
+    repro_progress_note(&progress, command(graph, mlm), 180, 182);
     /* costa sees twice as many texts as mlm: 360 s. evaluate takes the mean, 120 s. */
     repro_progress_text(&progress, 1, text);
     cr_expect_str_eq(text, "2 of 4 artifacts, about 8 minutes left");
