@@ -222,6 +222,15 @@ static bool step_of_entry(const char *entry, char name[GB_ARTIFACT_NAME])
     return false;
 }
 
+/* The lock of a process that ended without dropping it: to take and drop it removes it. */
+static void drop_stale(const char *lock_path)
+{
+    bool waited;
+    int lock = store_lock_take(lock_path, false, &waited, NULL);
+    if (lock >= 0)
+        store_lock_drop(lock_path, lock);
+}
+
 static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
 {
     gb_entries entries;
@@ -231,13 +240,12 @@ static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_sta
     for (size_t i = 0; ok && i < entries.count; i++) {
         char name[GB_ARTIFACT_NAME];
         char *path = gb_path_join(status, store->work, entries.names[i]);
-        uint32_t locks = 0;
         ok = path != NULL;
         if (ok && step_of_entry(entries.names[i], name)) {
-            bool folder = gb_dir_exists(path);
-            if (folder || !dry_run) /* taking and dropping a stale lock removes it */
-                ok = free_step(store, path, name, dry_run, folder ? &freed->work : &locks,
-                               &freed->bytes, status);
+            if (gb_dir_exists(path))
+                ok = free_step(store, path, name, dry_run, &freed->work, &freed->bytes, status);
+            else if (!dry_run)
+                drop_stale(path);
         }
         free(path);
     }
