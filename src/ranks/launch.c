@@ -74,27 +74,26 @@ static int code_of(gb_os_process *launcher)
 bool gb_ranks_run(const gb_config *config, uint32_t count, char *const argv[], int *code,
                   gb_status *status)
 {
-    enum { MOST_WORDS = 32 };
     static char n[] = "-n";
     char self[PATH_MAX], ranks[16];
     const char *given = config->mpirun;
-    size_t arguments = 0, words = 0;
+    if (!given || !given[strspn(given, " ")])
+        given = by_default;
+    size_t arguments = 0, words = 0, most = strlen(given) / 2 + 1; /* words of one letter */
     if (!ranks_transport_built(status))
         return false;
     while (argv[arguments])
         arguments++;
     bool started = false;
-    char **all = gb_alloc(MOST_WORDS + 4 + arguments, sizeof *all, status);
-    char *launcher =
-        all ? gb_strdup(given && given[strspn(given, " ")] ? given : by_default, status) : NULL;
+    char **all = gb_alloc(most + 4 + arguments, sizeof *all, status);
+    char *launcher = all ? gb_strdup(given, status) : NULL;
     bool known = gb_os_program(self, sizeof self);
     if (launcher && !known)
         gb_fail(status, GB_USAGE, NULL, "start the ranks by mpirun -n",
                 "what the ranks are to run is not known");
     if (launcher && known) {
         snprintf(ranks, sizeof ranks, "%u", count);
-        for (char *word = strtok(launcher, " "); word && words < MOST_WORDS;
-             word = strtok(NULL, " "))
+        for (char *word = strtok(launcher, " "); word; word = strtok(NULL, " "))
             all[words++] = word;
         all[words++] = n;
         all[words++] = ranks;
