@@ -12,14 +12,16 @@ set -u
 # shellcheck disable=SC2086 # a list of words
 ${GABBRO_SRUN:-srun --mpi=pmix} "$@" &
 tasks=$!
-# srun hands the signal on to all tasks.
-trap 'kill -s USR1 "$tasks"' USR1 TERM
-status=0
-while kill -0 "$tasks" 2>/dev/null; do # a signal ends a wait before its time
+# srun hands the signal on to all tasks. A job that is ended by TERM, as by scancel, is not queued again here.
+limit='' signal=yes
+trap 'signal=yes limit=yes; kill -s USR1 "$tasks"' USR1
+trap 'signal=yes; kill -s USR1 "$tasks"' TERM
+while [ "$signal" ]; do # a signal ends a wait before its time
+    signal=''
     wait "$tasks"
     status=$?
 done
-if [ "$status" = 75 ]; then
+if [ "$status" = 75 ] && [ "$limit" ]; then
     scontrol requeue "$SLURM_JOB_ID" || exit 75
 fi
 exit "$status"

@@ -27,16 +27,26 @@ train()
         --layers 1 --hidden 16 --heads 2 --ffn 16 --steps "$1" --progress json >made 2>said &
 }
 
-train 1000000
-at=$!
-for _ in $(seq 300); do
-    grep -q '"done": *[1-9]' said && break
-    sleep .1
-done
-kill -s USR1 "$at"
-wait "$at"
-status=$?
-expect "a job that is told to stop ends with 75 ($status)" [ "$status" = 75 ]
+# Sends a signal to a job whose training has begun.
+stop() # SIGNAL
+{
+    rm -f said
+    train 1000000
+    at=$!
+    for _ in $(seq 300); do
+        grep -q '"done": *[1-9]' said && break
+        sleep .1
+    done
+    kill -s "$1" "$at"
+    wait "$at"
+    status=$?
+}
+
+stop TERM
+expect "a job that is cancelled ends with 75 ($status)" [ "$status" = 75 ]
+expect "and is not queued again" [ ! -e scontrol.said ]
+stop USR1
+expect "a job that is told of its limit ends with 75 ($status)" [ "$status" = 75 ]
 expect "and is queued again" [ "$(cat scontrol.said)" = "requeue 17" ]
 expect "the training keeps its state" ls store/work/pretrain-*/resume
 rm scontrol.said
@@ -49,5 +59,11 @@ expect "what it made is there" [ -f "$(cat made)/model/model.safetensors" ]
 "$job" "$gabbro" pretrain mlm >made 2>said
 status=$?
 expect "a job that fails ends with its code ($status)" [ "$status" = 2 ]
-expect "neither is queued again" [ ! -e scontrol.said ]
+failed=0
+for _ in 1 2 3 4 5 6; do
+    GABBRO_SRUN=/nonexistent/srun "$job" "$gabbro" pretrain mlm >made 2>said
+    [ $? = 127 ] && failed=$((failed + 1))
+done
+expect "so does one whose launcher is not there ($failed of 6)" [ $failed = 6 ]
+expect "none is queued again" [ ! -e scontrol.said ]
 checks_end
