@@ -62,9 +62,15 @@ static bool read_published(repro_catalog *catalog, const char *tables_dir, gb_st
     int got = lines ? 0 : -1;
     while (lines && (got = gb_lines_next_text(lines, &line, &length, status)) == 1) {
         char *title = strchr(line, '\t'), *aliases = title ? strchr(title + 1, '\t') : NULL;
-        if (gb_lines_number(lines) == 1 || !title || !strchr(line, '/'))
+        if (gb_lines_number(lines) == 1 || !title)
             continue;
         *title++ = '\0';
+        if (!strchr(line, '/')) {
+            gb_lines_fail(lines, status, "name it PAPER/TABLE", "the table \"%.80s\" has no paper",
+                          line);
+            got = -1;
+            break;
+        }
         if (aliases)
             *aliases++ = '\0';
         repro_entry *entry = add(catalog, line, title, aliases ? aliases : "", status);

@@ -111,6 +111,7 @@ mistaken() # FILE SED MESSAGE
 }
 mistaken cocondenser/tables/claims.tsv '2s/\tyes\t/\tyse\t/' 'claims.tsv:2: "holds" is "yse", and not one of "yes", "no", "text"'
 mistaken cocondenser/tables/claims.tsv '3s/co-02/co-01/' 'claims.tsv:3: the id "co-01" was given before'
+mistaken cocondenser/tables/tables.tsv 's|/|-|' 'tables.tsv:2: the table "cocondenser-table1" has no paper'
 published=cocondenser/tables/published/cocondenser-table1.tsv
 mistaken $published '2s/percent/procent/' 'cocondenser-table1.tsv:2: the unit is "procent"'
 mistaken $published '2s/\tok\t/\tokay\t/' 'cocondenser-table1.tsv:2: the status is "okay"'
