@@ -98,7 +98,7 @@ json_t *gb_artifact_given(const json_t *run);
 bool gb_artifact_verify(const char *path, gb_status *status);
 
 /* Calls each(ctx, name, path, run) for all finished artifacts in the order of their names; run is
- * NULL for a damaged one. Stops when it returns false. */
+ * NULL for one that is damaged or cannot be read. Stops when it returns false. */
 typedef bool gb_store_each_fn(void *ctx, const char *name, const char *path, const json_t *run,
                               gb_status *status);
 bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status *status);

@@ -38,9 +38,11 @@ static bool run_verify(gb_store *store, const char *text, gb_status *status)
         if (!ok)
             return false;
     }
-    return all || gb_fail(status, GB_MISMATCH, gb_store_root(store),
-                          "damaged artifacts are made again when they are needed",
-                          "some steps are not as they were written");
+    return all ||
+           gb_fail(status, GB_MISMATCH, gb_store_root(store),
+                   "remove their folders, and those that gabbro store show says use them; they "
+                   "are made again when they are needed",
+                   "some artifacts are not as they were written");
 }
 
 static bool run_gc(gb_store *store, bool dry_run, gb_status *status)

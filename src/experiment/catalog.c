@@ -15,7 +15,7 @@ struct gb_catalog {
     json_t *tables;       /* name -> tables that need it, as an object with their names as keys */
     const char **by_date; /* names, the oldest first; of runs */
     size_t count;         /* names */
-    char *damaged;        /* names of damaged artifacts, a line each, or NULL */
+    char *unread;         /* names of artifacts that cannot be read, a line each, or NULL */
 };
 
 /* ---- what an artifact is ---- */
@@ -180,9 +180,9 @@ static bool take(void *self, const char *name, const char *path, const json_t *r
     (void)path;
     gb_catalog *catalog = self;
     if (!run) {
-        char *more = gb_format(status, "%s%s\n", catalog->damaged ? catalog->damaged : "", name);
-        free(catalog->damaged);
-        catalog->damaged = more;
+        char *more = gb_format(status, "%s%s\n", catalog->unread ? catalog->unread : "", name);
+        free(catalog->unread);
+        catalog->unread = more;
         return more != NULL;
     }
     bool ok = json_object_set(catalog->runs, name, (json_t *)run) == 0 ||
@@ -284,7 +284,7 @@ void gb_catalog_free(gb_catalog *catalog)
     json_decref(catalog->rows);
     json_decref(catalog->tables);
     free(catalog->by_date);
-    free(catalog->damaged);
+    free(catalog->unread);
     free(catalog);
 }
 
@@ -351,8 +351,9 @@ void gb_catalog_print(const gb_catalog *catalog, FILE *out)
                 "ARTIFACT", "WHAT IT IS [TABLES THAT NEED IT]");
     for (size_t i = 0; i < catalog->count; i++)
         print_line(catalog, catalog->by_date[i], out);
-    for (const char *at = catalog->damaged; at && *at; at = strchr(at, '\n') + 1)
-        fprintf(out, "DAMAGED   %.*s\n", (int)strcspn(at, "\n"), at);
+    for (const char *at = catalog->unread; at && *at; at = strchr(at, '\n') + 1)
+        fprintf(out, "UNREADABLE %.*s (gabbro store verify says why)\n", (int)strcspn(at, "\n"),
+                at);
 }
 
 static void print_names(const gb_catalog *catalog, const char *title, const json_t *names,
