@@ -333,13 +333,14 @@ char *gb_read_file(const char *path, size_t *length, gb_status *status);
 
 /* An atomic file: it is written next to its final place, flushed, synced and renamed. Nothing is
  * visible at `path` until commit; abandon removes the draft. Errors of all writes are reported
- * once, by commit. A link to a file that is there is followed; a device or pipe (/dev/stdout) is
- * written in place. */
+ * once, by commit. A file that is there lends its permissions, and links to it are followed; what
+ * may not be written is not replaced. A device or pipe, and the file that is the standard output
+ * (/dev/stdout), is written in place. */
 typedef struct gb_out gb_out;
 gb_out *gb_out_open(const char *path, gb_status *status);
 FILE *gb_out_stream(gb_out *out);
-/* Goes back to the first byte, for a header that is known at the end; fails if anything before
- * could not be written, which rewind() would forget. */
+/* Goes back to the first byte, for a header that is known at the end; fails for what is written in
+ * place, and if anything before could not be written, which rewind() would forget. */
 bool gb_out_rewind(gb_out *out, gb_status *status);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
@@ -350,7 +351,7 @@ bool gb_text_write_in(const gb_text *text, const char *folder, const char *name,
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
 /* Makes an empty folder beside path that no other process has, for gb_draft_end; what path
- * lies in must be there. NULL and status on failure. */
+ * lies in must be there. Links to a folder are followed. NULL and status on failure. */
 char *gb_draft_folder(const char *path, gb_status *status);
 /* Moves the folder `draft` to path, on the same file system. If there is a folder at path, it is
  * removed only after the new one has taken its place; where two names cannot be exchanged

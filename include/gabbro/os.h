@@ -35,6 +35,9 @@ int gb_os_open_nameless(const char *path);
 /* Reads or writes at a place; how many bytes, or -1. */
 int64_t gb_os_read_at(int file, void *bytes, size_t size, uint64_t offset);
 int64_t gb_os_write_at(int file, const void *bytes, size_t size, uint64_t offset);
+/* Gives an open file the permissions of the one at a path, which it is to replace. -1 and EACCES:
+ * that one may not be written. */
+int gb_os_keep_permissions(int file, const char *path);
 /* Brings a file's bytes to the disk. */
 int gb_os_sync(int file);
 /* The same for the file at a path, or the names in a folder (where systems need to be told). */

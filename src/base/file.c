@@ -167,7 +167,25 @@ static char *draft_name(const char *path, gb_status *status)
                      atomic_fetch_add(&counter, 1));
 }
 
-static int open_draft(gb_out *out, gb_status *status)
+/* The path itself, or where the links end that it leads over; NULL: out of memory. */
+static char *behind_links(const char *path, gb_status *status)
+{
+    char *real = gb_os_real_path(path);
+    return real ? real : gb_strdup(path, status);
+}
+
+/* The standard output or error, if that is what a path names, as /dev/stdout does; else -1. It is
+ * written where it stands: others have written into it, and will. */
+static int standard_at(const char *path)
+{
+    fflush(stdout);
+    return gb_os_is_at(STDOUT_FILENO, path)   ? STDOUT_FILENO
+           : gb_os_is_at(STDERR_FILENO, path) ? STDERR_FILENO
+                                              : -1;
+}
+
+/* there: a file stands where the draft will. */
+static int open_draft(gb_out *out, bool there, gb_status *status)
 {
     for (int tries = 0; tries < 1000; tries++) {
         free(out->draft);
@@ -175,9 +193,15 @@ static int open_draft(gb_out *out, gb_status *status)
         if (!out->draft)
             return -1;
         int fd = GB_TRY_CALL(gb_os_open(out->draft, O_WRONLY | O_CREAT | O_EXCL));
-        if (fd >= 0)
+        if (fd >= 0 && (!there || gb_os_keep_permissions(fd, out->path) == 0))
             return fd;
-        if (errno != EEXIST)
+        int error = errno;
+        if (fd >= 0) {
+            close(fd);
+            gb_os_remove(out->draft);
+        }
+        errno = error;
+        if (error != EEXIST)
             break;
     }
     fail_errno(status, out->path, "cannot write", errno);
@@ -193,22 +217,19 @@ gb_out *gb_out_open(const char *path, gb_status *status)
     gb_out *out = gb_alloc(1, sizeof *out, status);
     if (!out)
         return NULL;
-    /* Behind a link the file itself is replaced, not the link. */
-    out->path = gb_file_exists(path) ? gb_os_real_path(path) : NULL;
-    if (!out->path)
-        out->path = gb_strdup(path, status);
-    if (!out->path) {
+    if (!(out->path = behind_links(path, status))) {
         out_free(out);
         return NULL;
     }
     struct stat info;
-    int fd;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        fd = GB_TRY_CALL(gb_os_open(path, O_WRONLY));
+    bool there = stat(path, &info) == 0;
+    int fd, own = there ? standard_at(path) : -1;
+    if (own >= 0 || (there && !S_ISREG(info.st_mode))) {
+        fd = GB_TRY_CALL(own >= 0 ? dup(own) : gb_os_open(path, O_WRONLY));
         if (fd < 0)
             fail_errno(status, path, "cannot write", errno);
     } else {
-        fd = open_draft(out, status);
+        fd = open_draft(out, there, status);
     }
     if (fd >= 0 && (gb_fault(GB_FAULT_MEMORY) || !(out->stream = fdopen(fd, "wb")))) {
         gb_fail_memory(status, "opening a file");
@@ -230,7 +251,10 @@ FILE *gb_out_stream(gb_out *out)
 
 bool gb_out_rewind(gb_out *out, gb_status *status)
 {
-    int error = GB_TRY_CALL(fseek(out->stream, 0, SEEK_SET)) == 0 ? 0 : errno;
+    /* What is written in place may have begun before this. */
+    int error = !out->draft                                         ? ESPIPE
+                : GB_TRY_CALL(fseek(out->stream, 0, SEEK_SET)) == 0 ? 0
+                                                                    : errno;
     return (!error && !ferror(out->stream)) || fail_errno(status, out->path, "cannot write", error);
 }
 
@@ -340,17 +364,22 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status)
 
 char *gb_draft_folder(const char *path, gb_status *status)
 {
-    for (int tries = 0; tries < 1000; tries++) {
-        char *draft = draft_name(path, status);
-        if (!draft || GB_TRY_CALL(gb_os_make_folder(draft, false)) == 0)
+    char *place = behind_links(path, status);
+    for (int tries = 0; place && tries < 1000; tries++) {
+        char *draft = draft_name(place, status);
+        if (!draft || GB_TRY_CALL(gb_os_make_folder(draft, false)) == 0) {
+            free(place);
             return draft;
+        }
         int error = errno;
         free(draft);
         errno = error;
         if (error != EEXIST)
             break;
     }
-    fail_errno(status, path, "cannot write", errno);
+    if (place)
+        fail_errno(status, path, "cannot write", errno);
+    free(place);
     return NULL;
 }
 
@@ -394,15 +423,17 @@ static bool exchange(const char *draft, const char *path, gb_status *status)
 bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
 {
     gb_os_sync_path(draft); /* some file systems cannot: not an error */
-    bool ok;
-    if (gb_dir_exists(path)) {
-        ok = exchange(draft, path, status);
-    } else if (!(ok = GB_TRY_CALL(gb_os_rename(draft, path)) == 0)) {
+    char *place = behind_links(path, status);
+    bool ok = place != NULL;
+    if (ok && gb_dir_exists(place)) {
+        ok = exchange(draft, place, status);
+    } else if (ok && !(ok = GB_TRY_CALL(gb_os_rename(draft, place)) == 0)) {
         fail_errno(status, path, "cannot write", errno);
         gb_remove_tree(draft, NULL);
     }
     if (ok)
-        sync_above(path);
+        sync_above(place);
+    free(place);
     return ok;
 }
 

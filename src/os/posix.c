@@ -92,6 +92,15 @@ int64_t gb_os_write_at(int file, const void *bytes, size_t size, uint64_t offset
     return pwrite(file, bytes, size, (off_t)offset);
 }
 
+int gb_os_keep_permissions(int file, const char *path)
+{
+    struct stat info;
+    if (access(path, W_OK) != 0 || stat(path, &info) != 0)
+        return -1;
+    fchmod(file, info.st_mode & 07777); /* not on every file system, which is no error */
+    return 0;
+}
+
 int gb_os_sync(int file)
 {
 #ifdef __APPLE__

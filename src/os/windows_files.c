@@ -122,6 +122,12 @@ int64_t gb_os_write_at(int file, const void *bytes, size_t size, uint64_t offset
     return transfer_at(file, NULL, bytes, size, offset);
 }
 
+int gb_os_keep_permissions(int file, const char *path)
+{
+    (void)file; /* those of its folder */
+    return _access(path, 2);
+}
+
 int gb_os_sync(int file)
 {
     return FlushFileBuffers(windows_handle(file)) ? 0 : windows_failed();

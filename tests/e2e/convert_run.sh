@@ -33,6 +33,9 @@ END
 expect "DPR's array is read" [ "$(cat out)" = "2 queries, 3 passages" ]
 expect "without a collection questions are numbered from 0" \
     [ "$(tr '\n' '|' <plain.trec)" = "0 Q0 2 1 12.25 gabbro|0 Q0 3 2 11.5 gabbro|1 Q0 1 1 3 gabbro|" ]
+{ echo before && "$gabbro" convert-run dpr.json --to /dev/stdout && echo behind; } >out
+expect "a file that is the standard output keeps what others write there" \
+    [ "$(sed '/^[01] Q0/d' out | tr '\n' '|') $(grep -c ' Q0 ' out)" = "before|2 queries, 3 passages|behind| 3" ]
 collection=$(made collection --from dpr --keep-splits) || exit 1
 "$gabbro" collection --from dpr --keep-splits --store shown --progress json >out 2>said
 vocabulary=$("$gabbro" vocabulary --collection "$collection" --store shown --progress json 2>>said)

@@ -275,6 +275,36 @@ Test(files, output_through_a_link_keeps_the_link)
     free(link);
 }
 
+Test(files, a_folder_behind_a_link_is_replaced_where_it_lies)
+{
+    cr_assert(gb_make_dirs(in_folder("disk/big"), NULL));
+    cr_assert(gb_write_file(in_folder("disk/big/old"), "1", 1, NULL));
+    cr_assert_eq(symlink("disk/big", in_folder("link")), 0);
+    char *link = strdup(in_folder("link")), *draft = gb_draft_folder(link, NULL);
+    cr_assert(draft && strstr(draft, "/disk/."), "beside the folder: %s", draft);
+    gb_status status = {0};
+    cr_expect(gb_draft_end(draft, true, link, &status), "%s", status.what);
+    struct stat info;
+    cr_expect(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+    cr_expect(gb_dir_exists(in_folder("disk/big")) && !gb_file_exists(in_folder("disk/big/old")));
+    free(link);
+}
+
+Test(files, a_file_keeps_its_permissions)
+{
+    struct stat info;
+    cr_assert(gb_write_file(in_folder("own"), "1", 1, NULL));
+    cr_assert_eq(chmod(in_folder("own"), 0600), 0);
+    cr_assert(gb_write_file(in_folder("own"), "22", 2, NULL));
+    cr_expect(stat(in_folder("own"), &info) == 0 && info.st_size == 2);
+    cr_expect_eq(info.st_mode & 07777, 0600);
+    if (geteuid() == 0)
+        cr_skip_test("skipped: root may write everything");
+    cr_assert_eq(chmod(in_folder("own"), 0400), 0);
+    cr_expect_not(gb_write_file(in_folder("own"), "333", 3, NULL));
+    cr_expect_eq(count_entries(), 1, "no draft is left");
+}
+
 Test(files, unwritable_places_are_data_errors)
 {
     gb_status status = {0};
