@@ -79,7 +79,8 @@ static const gb_option what[] = {
     {"judged", GB_OPTION_FLAG, PLACE(judged), 0, NULL,
      "add columns Judged@10: of the first ten passages, the share that is judged at all"},
     {"out", GB_OPTION_TEXT, PLACE(out), 0, "DIR",
-     "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE)"},
+     "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE, "
+     "with .judged behind it for judge)"},
     {"report", GB_OPTION_TEXT, PLACE(report), 0, "DIR", "write a static site of the results"},
     {"submit", GB_OPTION_TEXT, PLACE(submit), 0, "FILE",
      "for tables/seen: device, driver, values, doctor, gpu-check-results where it is"},

@@ -358,7 +358,8 @@ static const char *name_behind(repro_session *session, const char *so_far, const
                   : NULL;
 }
 
-/* results/TABLE.SCALE, and what of the user's own it is made of. */
+/* results/TABLE.SCALE, and what of the user's own it is made of. Judged runs are apart from what is
+ * made here. */
 static bool set_out(repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
@@ -371,6 +372,8 @@ static bool set_out(repro_session *session, gb_status *status)
     out = name_behind(session, out, params->collection, status);
     out = name_behind(session, out, params->init, status);
     out = name_behind(session, out, params->generator, status);
+    if (params->action == GB_REPRODUCE_JUDGE)
+        out = name_behind(session, out, "judged", status);
     session->out = params->out ? params->out : out;
     return out != NULL;
 }
