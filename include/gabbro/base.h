@@ -405,6 +405,9 @@ bool gb_lines_check_id(const gb_lines *lines, const char *id, bool is_query, gb_
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void gb_lines_close(gb_lines *lines);
+/* Length of the well-formed sequence at s, of which n bytes are left, or 0. Ranges: Unicode, table
+ * 3-7. */
+size_t gb_utf8_step(const unsigned char *s, size_t n);
 bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no surrogates */
 
 /* ---- time, signals, progress ---- */

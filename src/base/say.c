@@ -26,33 +26,13 @@ static void put(char *line, size_t size, size_t *length, const char *bytes, size
     }
 }
 
-/* Bytes of the UTF-8 character at text; 0: there is none. */
-static size_t character(const unsigned char *text)
-{
-    static const unsigned char low[] = {0, 0, 0x80, 0xe0, 0xf0};
-    size_t bytes = *text < 0x80   ? 1
-                   : *text < 0xc2 ? 0
-                   : *text < 0xe0 ? 2
-                   : *text < 0xf0 ? 3
-                   : *text < 0xf5 ? 4
-                                  : 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    if (bytes == 3 && ((*text == low[3] && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f)))
-        return 0;
-    if (bytes == 4 && ((*text == low[4] && text[1] < 0x90) || (*text == 0xf4 && text[1] > 0x8f)))
-        return 0;
-    return bytes;
-}
-
 /* A string of JSON. What is no UTF-8 becomes U+FFFD. */
 static void put_text(char *line, size_t size, size_t *length, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
     put(line, size, length, "\"", 1);
     while (*at) {
-        size_t bytes = character(at);
+        size_t bytes = gb_utf8_step(at, 4); /* the NUL at the end ends a character, too */
         char escaped[8];
         if (*at == '"' || *at == '\\')
             put(line, size, length, *at == '"' ? "\\\"" : "\\\\", 2);

@@ -81,8 +81,7 @@ const char *gb_format_double(double value, char digits[40])
     return digits;
 }
 
-/* Length of the well-formed sequence at s (n bytes left), or 0. Ranges: Unicode, table 3-7. */
-static size_t utf8_step(const unsigned char *s, size_t n)
+size_t gb_utf8_step(const unsigned char *s, size_t n)
 {
     unsigned char lead = s[0], low = 0x80, high = 0xBF;
     if (lead < 0x80)
@@ -110,7 +109,7 @@ bool gb_utf8_valid(const char *bytes, size_t length)
 {
     const unsigned char *s = (const unsigned char *)bytes;
     for (size_t i = 0; i < length;) {
-        size_t step = utf8_step(s + i, length - i);
+        size_t step = gb_utf8_step(s + i, length - i);
         if (!step)
             return false;
         i += step;

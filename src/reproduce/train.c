@@ -105,6 +105,15 @@ static bool take_collection(repro_session *session, gb_status *status)
     return session->recipe.collection != NULL;
 }
 
+/* The folder of the results, where none was given. */
+static bool set_out(repro_session *session, gb_status *status)
+{
+    size_t length;
+    const char *name = gb_path_name(session->recipe.collection, &length);
+    session->out = repro_session_keep(session, status, "results/train.%.*s", (int)length, name);
+    return session->out != NULL;
+}
+
 bool repro_train_settings(repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
@@ -119,13 +128,5 @@ bool repro_train_settings(repro_session *session, gb_status *status)
     repro_settings_free(&known);
     free(path);
     return ok && take_collection(session, status) && take_model(session, status) &&
-           (params->out || repro_train_out(session, status));
-}
-
-bool repro_train_out(repro_session *session, gb_status *status)
-{
-    size_t length;
-    const char *name = gb_path_name(session->recipe.collection, &length);
-    session->out = repro_session_keep(session, status, "results/train.%.*s", (int)length, name);
-    return session->out != NULL;
+           (params->out || set_out(session, status));
 }

@@ -11,8 +11,6 @@ bool repro_train_example(FILE *out, gb_status *status);
 /* Reads the settings, and takes from them what other recipes get from options: the collection and
  * the model. */
 bool repro_train_settings(repro_session *session, gb_status *status);
-/* The folder of the results, where none was given. */
-bool repro_train_out(repro_session *session, gb_status *status);
 /* Writes the results of a finished training to a folder, and prints them: results.tsv, the
  * retriever's model/, the curves of each round. */
 bool repro_train_finish(const repro_session *session, const repro_table *table, const char *out,

@@ -140,10 +140,8 @@ static bool draw(const curve *loss, const curve *dev, const char *measure, const
                  const char *path, gb_status *status)
 {
     gb_series series[] = {
-        {.x = loss->x, .y = loss->y, .count = loss->count, .line = true},
+        {.x = loss->x, .y = loss->y, .count = loss->count, .line = true, .size = .5},
         {.x = dev->x, .y = dev->y, .count = dev->count, .line = true, .color = 1}};
-    for (size_t i = 0; i < 1; i++)
-        series[i].size = .5;
     gb_plot plots[] = {{.title = title,
                         .x_label = "step",
                         .y_label = "loss",
