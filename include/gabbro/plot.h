@@ -75,7 +75,6 @@ typedef struct gb_figure {
 bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status);
 /* Writes the figure to a file. */
 bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status);
-bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status);
 /* Writes folder/NAME.svg and folder/NAME.png and, unless inlined is NULL, appends the element with
  * ids NAME-... */
 bool gb_figure_files(const gb_figure *figure, const char *folder, const char *name,

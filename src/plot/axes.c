@@ -127,10 +127,8 @@ static size_t log_ticks(gb_range range, tick ticks[MOST_TICKS])
     return count;
 }
 
-size_t plot_axes_ticks(gb_range range, bool logarithmic, size_t wanted, tick ticks[MOST_TICKS])
+static size_t linear_ticks(gb_range range, size_t wanted, tick ticks[MOST_TICKS])
 {
-    if (logarithmic)
-        return log_ticks(range, ticks);
     double step = step_of(range.high - range.low, wanted);
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     size_t count = 0;
@@ -141,5 +139,19 @@ size_t plot_axes_ticks(gb_range range, bool logarithmic, size_t wanted, tick tic
         snprintf(ticks[count++].label, sizeof ticks->label, "%.*f", decimals,
                  n == 0 ? 0.0 : n * step);
     }
+    return count;
+}
+
+size_t plot_axes_ticks(gb_range range, bool logarithmic, size_t wanted, tick ticks[MOST_TICKS])
+{
+    size_t count = logarithmic ? log_ticks(range, ticks) : 0;
+    if (count >= 2)
+        return count;
+    if (!logarithmic)
+        return linear_ticks(range, wanted, ticks);
+    /* A range so narrow that it has no round numbers of a logarithmic axis. */
+    count = linear_ticks((gb_range){pow(10, range.low), pow(10, range.high)}, wanted, ticks);
+    for (size_t i = 0; i < count; i++)
+        ticks[i].at = log10(ticks[i].at);
     return count;
 }

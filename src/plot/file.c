@@ -245,10 +245,3 @@ bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *s
     gb_plot_page page = page_of(figure, &p);
     return page_write_svg(&page, path, status);
 }
-
-bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status)
-{
-    painting p;
-    gb_plot_page page = page_of(figure, &p);
-    return page_write_png(&page, path, status);
-}

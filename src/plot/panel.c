@@ -171,7 +171,11 @@ static void axes(const panel *p, const double box[4])
     ink(cr, .9);
     if (p->plot->title) {
         gb_plot_font(cr, LARGE, true);
-        write_text(cr, p->plot->bare ? middle : p->box[0], box[1] + 17, p->plot->bare ? .5 : 0,
+        double start = p->plot->bare ? box[0] : p->box[0], room = box[0] + box[2] - start;
+        double width = gb_plot_width(cr, p->plot->title);
+        if (width > room) /* smaller, rather than cut off */
+            gb_plot_font(cr, LARGE * room / width, true);
+        write_text(cr, p->plot->bare ? middle : start, box[1] + 17, p->plot->bare ? .5 : 0,
                    p->plot->title);
     }
     gb_plot_font(cr, NORMAL, false);
