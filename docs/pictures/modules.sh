@@ -1,9 +1,15 @@
 #!/bin/sh
 # Draws docs/pictures/modules.svg, which module uses which, from the includes of the source tree. Run it from the
 # root of the source tree: docs/pictures/modules.sh > docs/pictures/modules.svg
+# With --check it fails where the picture is not what the includes say.
 set -eu
 LC_ALL=C
 export LC_ALL
+if [ "${1:-}" = --check ]; then
+    "$0" | cmp - docs/pictures/modules.svg && exit
+    echo "docs/pictures/modules.svg is not what the includes say: run docs/pictures/modules.sh > docs/pictures/modules.svg"
+    exit 1
+fi
 find src include/gabbro -name '*.[ch]' | sort | xargs awk '
 FNR == 1 {
     split(FILENAME, part, "/")
