@@ -25,16 +25,18 @@ BEGIN { OFS = "\t" }
     # id, statement, place, kind and column, the paper, mean, interval, unit, seeds, verdict
     count = split($0, cell, /<\/td>/)
     sub(/<br>.*/, "", cell[10]) # notes to the verdict
-    for (i = 1; i <= count; i++) gsub(/<[^>]*>/, "", cell[i])
+    for (i = 1; i <= count; i++) {
+        exact[i] = match(cell[i], /data-exact="[^"]*/) ? substr(cell[i], RSTART + 12, RLENGTH - 12) : ""
+        gsub(/<[^>]*>/, "", cell[i])
+    }
     name = cell[6] ~ /: / ? cell[6] : "" # +2.33 (the deciding one of 5: ICT)
     sub(/^[^:]*: /, "", name)
     sub(/\)$/, "", name)
-    sub(/ .*/, "", cell[6])
     margin = cell[7] ~ /margin/ ? cell[7] : ""
     sub(/.*margin /, "", margin)
-    sub(/,? ?margin .*/, "", cell[7])
-    split(cell[7], ends, " to ")
-    print table ~ /\/fig/, paper, slug[2], table, cell[1], cell[2], cell[5], cell[6], name, ends[1], ends[2], cell[8], cell[9], \
+    ends[1] = ends[2] = ""
+    split(exact[7], ends, " ")
+    print table ~ /\/fig/, paper, slug[2], table, cell[1], cell[2], exact[5], exact[6], name, ends[1], ends[2], cell[8], cell[9], \
         cell[10], margin
 }' "$work/site/claims.html" | sort -s -k1,1 | cut -f2- >"$work/claims.tsv" # figures last
 
@@ -180,6 +182,15 @@ BEGIN {
 }
 function limit(x, bound) { return x > bound ? bound : x < -bound ? -bound : x }
 function place(x) { return left + width / 2 + limit(x, bound) / bound * width / 2 }
+# As on the site, by shape as well as by colour: a disc, a triangle, a square.
+function mark(x, y, r, verdict) {
+    if (verdict == "supported")
+        printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", x, y, r, colour[verdict]
+    else if (verdict == "contradicted")
+        printf "<path d=\"M%.1f %.1fh%.1fl%.1f %.1fz\" fill=\"%s\"/>\n", x - 1.2 * r, y - r, 2.4 * r, -1.2 * r, 2.1 * r, colour[verdict]
+    else
+        printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fff\" stroke=\"%s\"/>\n", x - .8 * r, y - .8 * r, 1.6 * r, 1.6 * r, colour[verdict]
+}
 END {
     whole = panels * (width + gap) + 20
     total = top + most * step + 40
@@ -200,13 +211,13 @@ END {
             printf "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\" stroke-width=\"1.2\" opacity=\"%s\"/>\n", place(low[paper, i]), y, place(high[paper, i]), fill, verdict[paper, i] == "undecided" ? ".45" : "1"
             if (published[paper, i] != "")
                 printf "<path d=\"M%.1f %.1fv5\" stroke=\"#222\"/>\n", place(published[paper, i]), y - 2.5
-            printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"/>\n", place(mean[paper, i]), y, fill
+            mark(place(mean[paper, i]), y, 2.2, verdict[paper, i])
         }
     }
     x = 20
     for (p = 1; p <= 3; p++) {
         name = p == 1 ? "supported" : p == 2 ? "contradicted" : "undecided"
-        printf "<circle cx=\"%d\" cy=\"%d\" r=\"4\" fill=\"%s\"/>", x + 5, total - 12, colour[name]
+        mark(x + 5, total - 12, 4, name)
         printf "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#222\">%s</text>\n", x + 14, total - 8, name
         x += 110
     }

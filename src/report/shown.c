@@ -329,8 +329,9 @@ size_t report_reading_lines(const gb_report *report, const char *lines[8])
             "interval of the recorded seeds; ! outside it.";
     if (strcmp(report->scale, "paper") == 0)
         lines[count++] =
-            "[OK] within the 95% prediction interval of the seeds around the published value, "
-            "[HIGH] above it (look for a leak), [LOW] below it.";
+            "[OK] within the 95% prediction interval of the seeds around the published value (at "
+            "least .2 points, and half a unit of its last digit, to each side), [HIGH] above it "
+            "(look for a leak), [LOW] below it.";
     else
         lines[count++] = "At this scale levels cannot be compared with the paper's; the claims are "
                          "what is judged.";

@@ -323,9 +323,10 @@ static bool front_page(const site_content *content, bool devices, const char *ou
     gb_text out = {0};
     report_site_begin(&out, "What was reproduced", "", NULL, NULL);
     count_scales(content, &out);
-    gb_text_printf(&out,
-                   "<p><a href=\"claims.html\">All claims, and how they are judged</a>. A table "
-                   "leads to its rows, and every value to the commands that made it.</p>\n");
+    gb_text_printf(
+        &out,
+        "<p><a href=\"claims.html\">All claims, and how they are judged</a>. A table "
+        "leads to its rows, and a row to the commands that made it, where it was made here.</p>\n");
     if (devices)
         gb_text_printf(&out, "<p><a href=\"devices.html\">Devices that were seen</a></p>\n");
     bool ok = report_site_forest(content->tables, content->table_count, &out, status) &&

@@ -46,16 +46,29 @@ static void rules(gb_text *out)
     gb_text_printf(out, "</tbody></table></div></details>\n");
 }
 
+/* The beginning of a cell whose exact numbers, apart by blanks, other programs may want. */
+static void exact_cell(gb_text *out, double first, double second)
+{
+    gb_text_printf(out, "<td");
+    if (!isnan(first))
+        gb_text_printf(out, " data-exact=\"%.9g", first);
+    if (!isnan(second))
+        gb_text_printf(out, " %.9g", second);
+    gb_text_printf(out, isnan(first) ? ">" : "\">");
+}
+
 void report_site_claim_numbers(const json_t *claim, const site_bar *bar, gb_text *out)
 {
-    gb_text_printf(out, "<td>");
+    exact_cell(out, bar->published, NAN);
     if (!isnan(bar->published))
         report_difference_text(out, "", bar->published, bar->digits, "");
-    gb_text_printf(out, "</td><td>");
+    gb_text_printf(out, "</td>");
+    exact_cell(out, bar->mean, NAN);
     if (!isnan(bar->mean))
         report_difference_text(out, "", bar->mean, bar->digits, "");
     gb_page_escaped(out, gb_json_text(claim, "shown"));
-    gb_text_printf(out, "</td><td>");
+    gb_text_printf(out, "</td>");
+    exact_cell(out, bar->low, isnan(bar->low) ? NAN : bar->high);
     if (!isnan(bar->low)) {
         report_difference_text(out, "", bar->low, bar->digits, " to ");
         report_difference_text(out, "", bar->high, bar->digits, "");

@@ -122,13 +122,16 @@ static void drawn_claim(const site_table *table, const json_t *claim, size_t ind
     gb_page_escaped(out, gb_json_text(claim, "statement"));
     gb_text_printf(out, "</span>\n");
     report_site_claim_bar(&bar, verdict, out);
-    report_difference_text(out, "<span class=\"number\">", bar.mean, 2, "");
+    report_difference_text(out, "<span class=\"number\">", bar.mean, bar.digits, "");
     if (!isnan(bar.low)) {
-        report_difference_text(out, " <span class=\"sd\">", bar.low, 1, " to ");
-        report_difference_text(out, "", bar.high, 1, "</span>");
+        report_difference_text(out, " <span class=\"sd\">", bar.low, bar.digits, " to ");
+        report_difference_text(out, "", bar.high, bar.digits, "</span>");
     }
+    if (bar.margin > 0)
+        gb_text_printf(out, "<span class=\"sd\">, margin %.*f</span>", bar.digits, bar.margin);
     if (!isnan(bar.published))
-        report_difference_text(out, "<br><span class=\"sd\">paper ", bar.published, 2, "</span>");
+        report_difference_text(out, "<br><span class=\"sd\">paper ", bar.published, bar.digits,
+                               "</span>");
     if (!points) {
         gb_text_printf(out, "<br>");
         gb_page_element(out, "span", "dim", report_site_claim_unit(claim));
@@ -210,8 +213,10 @@ bool report_site_forest(const site_table *tables, size_t count, gb_text *out, gb
         "<h2>Claims</h2>\n<p>Each line is a claim of a paper: the difference between the systems "
         "that it compares, in the claimed direction and in points (hundredths of the measure), as "
         "a mean over seeds with its 95%% interval, which is wider where the claim compares several "
-        "pairs and one error would make its verdict wrong. Right of the dashed line it is as "
-        "claimed; the grey stroke is the same difference of the paper's own cells. "
+        "pairs and one error would make its verdict wrong. Right of the dashed line, or of the "
+        "light "
+        "line of a margin that the claim allows, it is as claimed; the grey stroke is the same "
+        "difference of the paper's own cells. "
         "<span class=\"supported\">A disc: supported</span>, <span class=\"contradicted\">a "
         "triangle: contradicted</span>, <span class=\"undecided\">a square: undecided</span>; an "
         "arrow: the interval goes on beyond the scale, which each paper has for itself.</p>\n");

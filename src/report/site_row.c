@@ -130,7 +130,8 @@ static void outputs(const json_t *run, gb_text *out)
 static void step_details(const chain_step *step, gb_text *out)
 {
     const json_t *run = step->run;
-    gb_text_printf(out, "<details><summary><code>%s</code>", step->name);
+    gb_text_printf(out, "<details><summary>");
+    gb_page_element(out, "code", NULL, step->name);
     if (!run) {
         gb_text_printf(out, "</summary><p>Not in the store any more.</p></details>\n");
         return;
@@ -228,9 +229,11 @@ bool report_site_row_page(const site_table *table, const json_t *row, const char
     if (*gb_json_text(row, "group"))
         gb_page_element(&out, "p", "dim", gb_json_text(row, "group"));
     values(table, row, &out);
-    gb_text_printf(&out, "<h2>How it was made</h2>\n<p>Run in this order, with the store in "
-                         "<code>$GABBRO_STORE</code>, the commands give these values again; a "
-                         "finished artifact is not run twice.</p>\n");
+    gb_text_printf(&out, "<h2>How it was made</h2>\n");
+    if (json_object_size(json_object_get(row, "steps")))
+        gb_text_printf(&out, "<p>Run in this order, with the store in <code>$GABBRO_STORE</code>, "
+                             "the commands give these values again; a finished artifact is not run "
+                             "twice.</p>\n");
     bool ok = true, first = true;
     json_object_foreach(json_object_get(row, "steps"), seed, step)
     {

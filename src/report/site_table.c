@@ -22,6 +22,16 @@ static bool is_own(const site_table *table)
     return !strcmp(gb_json_text(table->root, "collection_kind"), "own");
 }
 
+/* Whether the steps of any row are known, as they are not of recorded results. */
+static bool has_steps(const site_table *table)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(table->root, "rows"), i,
+                       row) if (json_object_size(json_object_get(row, "steps"))) return true;
+    return false;
+}
+
 static void intro(const site_table *table, gb_text *out)
 {
     const json_t *root = table->root, *device = json_object_get(root, "device");
@@ -45,7 +55,9 @@ static void intro(const site_table *table, gb_text *out)
                        gb_json_text(root, "recorded_outdated"));
     gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     gb_text_free(&line);
-    gb_text_printf(out, "\n<p>%s", *table->slug ? "Every value leads to how it was made. " : "");
+    gb_text_printf(out, "\n<p>%s",
+                   *table->slug && has_steps(table) ? "Every value leads to how it was made. "
+                                                    : "");
     if (!is_own(table))
         gb_text_printf(out,
                        "Published: as the paper prints it. Recorded: mean ± deviation over the "
@@ -391,6 +403,8 @@ static void claim_bar(const site_table *table, const json_t *claim, const double
     else
         report_site_range(fmax(fabs(bar.mean), fmax(-bar.low, bar.high)), bar.range);
     report_site_claim_bar(&bar, gb_json_text(claim, "verdict"), out);
+    if (!points)
+        gb_text_printf(out, "<br><span class=\"dim\">its own scale</span>");
 }
 
 static void claim_row(const site_table *table, const json_t *claim, size_t index,
@@ -446,8 +460,9 @@ static void claims(const site_table *table, gb_text *out)
         "contradicted below, undecided when neither or there are fewer than three seeds. Under "
         "<q>paper</q> stands the same difference of the paper's own cells. Rows at chance and "
         "columns at their ceiling are not compared. p is a paired t-test over the queries of one "
-        "seed; it decides nothing. Bars are in points, an arrow where they "
-        "go on beyond the scale.</p>\n");
+        "seed; it decides nothing. Bars are in points unless they have a scale of their own, with "
+        "an "
+        "arrow where they go on beyond it.</p>\n");
 }
 
 static void deviations(const site_table *table, gb_text *out)

@@ -212,10 +212,11 @@ static void footer(const gb_report *report, gb_text *out)
     compared all = report_compare_all(report);
     if (all.equal + all.within + all.beyond) {
         line.length = 0;
-        gb_text_printf(&line,
-                       "%zu values equal the recorded run of this seed (=), %zu lie in the 95%% "
-                       "prediction interval of the recorded seeds (~), %zu outside it (!)",
-                       all.equal, all.within, all.beyond);
+        gb_text_printf(
+            &line,
+            "%zu values of seed %llu equal those of its recorded run (=), %zu lie in the "
+            "95%% prediction interval of the recorded seeds (~), %zu outside it (!)",
+            all.equal, (unsigned long long)report->here.items[0].seed, all.within, all.beyond);
         paragraph(out, "Against the records", gb_text_words(&line, out));
     }
     line.length = 0;

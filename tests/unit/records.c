@@ -25,7 +25,7 @@ Test(records, recorded_seeds_decide)
     cr_expect(strstr(text, "30.0="), "%s", text);
     cr_expect(strstr(text, "not converged: 1/3 recorded"), "%s", text);
     cr_expect(strstr(text, "interval +7.5 to +12.5"), "%s", text);
-    cr_expect(strstr(text, "3 values equal the recorded run"), "%s", text);
+    cr_expect(strstr(text, "3 values of seed 42 equal those of its recorded run (="), "%s", text);
     cr_expect(strstr(text, "did not converge: Span in 1 of 3 seeds"), "%s", text);
     free(text);
     gb_report_free(report);

@@ -273,8 +273,11 @@ Test(site, fractions_keep_their_decimals)
     change_table("\"published\": 0.6", "\"published\": 0.015");
     static const char *const folders[] = {"in"};
     static const char *const wanted[][2] = {
-        {"qac-table1.mini.html", "<td>+0.015</td><td>+0.020</td><td>+0.003 to +0.040"},
-        {"claims.html", "<td>+1.50</td><td>+2.00</td><td>+0.31 to +4.00"}};
+        {"qac-table1.mini.html",
+         "<td data-exact=\"0.015\">+0.015</td><td data-exact=\"0.02\">+0.020</td>"
+         "<td data-exact=\"0.0031 0.04\">+0.003 to +0.040"},
+        {"claims.html", "<td data-exact=\"1.5\">+1.50</td><td data-exact=\"2\">+2.00</td>"
+                        "<td data-exact=\"0.31 4\">+0.31 to +4.00"}};
     write_site(folders, 1);
     for (size_t i = 0; i < 2; i++) {
         char *text = read_page(wanted[i][0]);
@@ -401,7 +404,8 @@ Test(site, claims_page)
         "<tr><td><a href=\"qac-table1.mini.html#claim-0\">x-1</a></td><td class=\"left\">a &gt; "
         "b</td>"
         "<td class=\"left dim\">4.2</td><td class=\"left\"><code>ge:1</code> dev:MRR@10</td>"
-        "<td>+0.60</td><td>+2.00</td><td>+1.00 to +3.00, margin 1.00</td>"
+        "<td data-exact=\"0.6\">+0.60</td><td data-exact=\"2\">+2.00</td><td data-exact=\"1 3\">"
+        "+1.00 to +3.00, margin 1.00</td>"
         "<td class=\"left\">points</td><td>3</td><td class=\"left\">"
         "<span class=\"supported\">supported</span><br>"
         "<span class=\"dim\">not compared: only quoted: Old &lt;1&gt;</span></td></tr>",
@@ -431,8 +435,8 @@ Test(site, table_page)
         "<li><b>MRR</b>: Dev, MRR@10</li>",
         "<figcaption>Span &amp; co, seed 42</figcaption>",
         "href=\"#claim-0\">x-1 supported</a>",
-        "<td class=\"left\">a &gt; b</td><td>+0.60</td><td>+2.00</td>"
-        "<td>+1.00 to +3.00, margin 1.00</td>",
+        "<td class=\"left\">a &gt; b</td><td data-exact=\"0.6\">+0.60</td>"
+        "<td data-exact=\"2\">+2.00</td><td data-exact=\"1 3\">+1.00 to +3.00, margin 1.00</td>",
         "undecided (needs 4 more seeds)",
         "not judged (quoted)",
         "<td class=\"dim\">0.03</td>",
@@ -497,8 +501,9 @@ Test(site, differences_that_round_to_zero_have_no_sign)
     write_site(folders, 1);
     for (size_t i = 0; i < 3; i++) {
         char *text = read_page(pages[i]);
-        cr_expect(strstr(text, i ? "<td>0.00 to 0.00" : "interval 0.00 to 0.00"), "%s", pages[i]);
-        cr_expect_not(strstr(text, "-0.0") || strstr(text, "+0.0"), "%s", pages[i]);
+        cr_expect(strstr(text, i ? ">0.00 to 0.00" : "interval 0.00 to 0.00"), "%s", pages[i]);
+        cr_expect_not(strstr(text, ">-0.0") || strstr(text, " -0.0") || strstr(text, "+0.0"), "%s",
+                      pages[i]);
         free(text);
     }
 }
