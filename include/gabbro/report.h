@@ -232,10 +232,10 @@ const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", 
  *    "recipe": "<hash of the table's commands>", "times": {...},
  *    "recipes_on_request": {"<row>": "<hash of its commands>"}}
  * where the recipe is that of a plain run, and rows that it leaves out have one each.
- * collection_kind is "world" for the mini world, "paper" for the paper's collection, "own" for any
- * other. "device", "driver" and "kernels" may be in the first line; otherwise they come from the
- * run.json of the evaluations.
- * Every other line gives a row, either by the folders of an evaluation and of the model behind it,
+ * collection_kind is "world" for the mini world, "public" for the public files that a scale names,
+ * "own" for any other. "device", "driver" and "kernels" may be in the first line; otherwise they
+ * come from the run.json of the evaluations. Every other line gives a row, either by the folders of
+ * an evaluation and of the model behind it,
  *   {"row": "cotmae-query-r1", "seed": 42, "evaluation": "<folder>", "model": "<folder>"}
  * or a single value:
  *   {"row": ..., "seed": ..., "column": "msmarco-dev:MRR@10", "value": 0.43, "converged": true,
@@ -271,7 +271,7 @@ typedef struct gb_seed_runs {
 typedef struct gb_report_params {
     const char *tables_dir; /* folder of the table data, see gb_tables_find */
     const char *table;      /* "qac/table1" */
-    const char *scale;      /* "mini", "small", "paper" */
+    const char *scale;      /* "mini", "squad", "small", "paper" */
     const char *results;    /* file of JSON lines */
     bool judged;            /* add a column Judged@10 for each split that a column is measured on */
 } gb_report_params;
@@ -281,7 +281,7 @@ typedef struct gb_report {
     gb_table_spec *spec;         /* owned */
     gb_arena *arena;             /* owns strings and arrays below */
     const char *scale;           /* "mini" */
-    const char *collection_kind; /* "world", "paper" or "own" */
+    const char *collection_kind; /* "world", "public" or "own" */
     bool own_collection;         /* "own": no published values are printed beside the results */
     const char *collection;      /* name of the collection, with its size if known */
     const char *collection_id;   /* identity that recorded results must share */
@@ -296,9 +296,9 @@ typedef struct gb_report {
     size_t column_count;         /* columns shown */
     size_t judged_count;         /* of them, at the end: those that gb_report_params.judged added */
     double *chance;              /* [column_count] value of a random order; NAN: not known */
-    gb_seed_runs here;           /* results of the file; items owned by the arena */
-    gb_seed_runs recorded;       /* recorded results, if they fit */
-    char recorded_note[240];     /* why there are none, or "" */
+    gb_seed_runs here;     /* results of the file; its list is owned, its strings are the arena's */
+    gb_seed_runs recorded; /* recorded results, if they fit */
+    char recorded_note[240];  /* why there are none, or "" */
     char outdated[240];       /* rows of them that were made with other settings and are left out */
     gb_judgement *judgements; /* [spec->claim_count] */
     gb_against *against;      /* [spec->row_count]; NULL without a row of the encoder itself */
@@ -316,7 +316,7 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
 
 /* Append the forms of a report to out. The same report always gives the same bytes; only "times" of
  * the JSON differ between equal results. */
-void gb_report_text(const gb_report *report, gb_text *out); /* at most 112 columns, ASCII */
+void gb_report_text(const gb_report *report, gb_text *out); /* ASCII */
 void gb_report_markdown(const gb_report *report, gb_text *out);
 void gb_report_html(const gb_report *report, gb_text *out); /* one file, no scripts */
 /* The content of that page, for pages that have more. */
