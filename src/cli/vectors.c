@@ -51,10 +51,12 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_vector_set set = {0};
     gb_rounding rounding = {0};
     bool ok = read_files(maker, &o->from, made, folders, status) &&
-              gb_vector_set_open(&set, folders, o->from.count, status) &&
-              gb_vector_set_check_ids(&set, status) &&
-              gb_vector_set_write(&set, (gb_vector_form)o->form, gb_maker_folder(maker), &rounding,
-                                  status);
+              gb_vector_set_open(&set, folders, o->from.count, status);
+    if (ok)
+        set.folder = o->from.items[0]; /* as the user named it, also where it was a file */
+    ok = ok && gb_vector_set_check_ids(&set, status) &&
+         gb_vector_set_write(&set, (gb_vector_form)o->form, gb_maker_folder(maker), &rounding,
+                             status);
     if (ok)
         note_rounding(maker->facts, o, &rounding);
     gb_vector_set_close(&set);

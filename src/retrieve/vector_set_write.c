@@ -48,12 +48,16 @@ static void write_header(const writing *w)
     }
 }
 
-static bool put_numbers(const writing *w, const float *row, gb_status *status)
+static bool put_numbers(const writing *w, uint32_t number, const float *row, gb_status *status)
 {
     gb_number kind = number_of(w->form);
     float factor = 1;
-    if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, status))
-        return false;
+    size_t length;
+    gb_status why = {0};
+    const char *id = gb_vector_set_id(w->set, number, &length);
+    if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, &why))
+        return gb_fail(status, why.code, why.where, why.hint, "the vector of \"%.*s\": %s",
+                       length < 80 ? (int)length : 80, id, why.what);
     if (w->rounding)
         gb_rounding_add(w->rounding, kind, row, w->set->vectors.width, w->row, factor);
     fwrite(w->row, gb_number_bytes(kind), w->set->vectors.width, gb_out_stream(w->out));
@@ -84,7 +88,7 @@ static bool put_json(const writing *w, uint32_t number, const float *row, gb_sta
 static bool put_row(const writing *w, uint32_t number, const float *row, gb_status *status)
 {
     return w->form == GB_VECTORS_ANSERINI ? put_json(w, number, row, status)
-                                          : put_numbers(w, row, status);
+                                          : put_numbers(w, number, row, status);
 }
 
 static bool write_rows(writing *w, gb_status *status)

@@ -202,6 +202,9 @@ expect "what rounding changes is noted: $(share "$half"), $(share "$int8")" \
     awk "BEGIN { h = $(share "$half"); i = $(share "$int8"); exit !(h > 0 && h < 4.9e-4 && i > h && i < 4 / 254) }"
 expect "what is not rounded has no such note" [ -z "$(share "$one")$(share "$faiss")" ]
 expect "float16 is near" near "$half" .002
+printf '{"docid": "d1", "vector": [1, 2]}\n{"docid": "d2", "vector": [1, 70000]}\n' >large.jsonl
+refused "a number that is too large for it" 'large.jsonl: the vector of "d2": the value 70000 is beyond the largest float16' \
+    vectors --from large.jsonl --form float16
 expect "int8 is near" near "$int8" .02
 mkdir spoiled && cp "$int8/vectors.npy" "$int8/ids.txt" spoiled
 refused "int8 without factors" "scales.npy" search --queries "$queries" --passages spoiled
