@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef S_ISLNK /* Windows */
+#define S_ISLNK(mode) false
+#endif
+
 /* A failed system call on a file, with the hint its errno deserves (0: unknown). */
 static bool fail_errno(gb_status *status, const char *path, const char *doing, int error)
 {
@@ -167,10 +171,12 @@ static char *draft_name(const char *path, gb_status *status)
                      atomic_fetch_add(&counter, 1));
 }
 
-/* The path itself, or where the links end that it leads over; NULL: out of memory. */
+/* The path itself, or where the links end that stand there; NULL: out of memory. */
 static char *behind_links(const char *path, gb_status *status)
 {
-    char *real = gb_os_real_path(path);
+    struct stat info;
+    bool link = gb_os_stat_link(path, &info) == 0 && S_ISLNK(info.st_mode);
+    char *real = link ? gb_os_real_path(path) : NULL;
     return real ? real : gb_strdup(path, status);
 }
 
