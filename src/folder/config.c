@@ -89,7 +89,7 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
         const char *key = size_key(of, i);
         if ((value == 0 && sizes[i].required && key) || value > limit)
             return gb_fail(status, GB_DATA, where, hint, "\"%s\" is %u; it must lie in [%d, %u]",
-                           sizes[i].key, value, sizes[i].required, limit);
+                           key ? key : sizes[i].key, value, sizes[i].required, limit);
     }
     if (of->buckets &&
         (config->buckets < 4 || config->buckets % 4 || config->buckets / 2 >= GB_FARTHEST))
@@ -99,6 +99,10 @@ bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_st
         return gb_fail(status, GB_DATA, where, hint,
                        "%u attention heads do not divide a hidden size of %u", config->heads,
                        config->hidden_size);
+    if (config->hidden_size / config->heads % 4)
+        return gb_fail(status, GB_DATA, where, hint,
+                       "heads of %u numbers; only multiples of 4 are computed",
+                       config->hidden_size / config->heads);
     if (config->pad_token_id >= config->vocab_size)
         return gb_fail(status, GB_DATA, where, hint,
                        "\"pad_token_id\" is %u, outside a vocabulary of %u", config->pad_token_id,

@@ -300,8 +300,9 @@ static bool update_build(void *self, gb_tape *tape, gb_status *status)
 
 bool trainer_prepare(trainer *t, const float *values, gb_status *status)
 {
-    if (t->params->micro_batch && !t->task->microbatch.count)
-        return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
+    if ((t->params->micro_batch || t->params->gradient_shards) && !t->task->microbatch.count)
+        return gb_fail(status, GB_USAGE, t->params->label,
+                       "leave --micro-batch, --gradient-shards and --simulate-ranks out",
                        "its batch cannot be cut into parts");
     t->settled = *t->params;
     if (t->task->microbatch.meet && !t->settled.gradient_shards)

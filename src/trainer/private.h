@@ -89,7 +89,7 @@ gb_builder trainer_builder(const gb_train_params *params, gb_tape *tape, gb_padd
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for PROGRAM_COMPARE. */
 training_program *trainer_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
                                   uint32_t width, gb_status *status);
-/* Builds the program b of its kind and bucket onto a tape. width: as below. */
+/* Builds the program b of its kind and bucket onto a tape. width: as above. */
 bool trainer_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
                    gb_status *status);
 /* Bytes of parameters, gradients and moments. */

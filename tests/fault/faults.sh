@@ -286,7 +286,7 @@ fault 3 "tokens of another collection, pre-training" "of another collection" \
 cp -r "$encoder/model" cased
 sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
     >cased/tokenizer_config.json
-fault 3 "tokenizer files that disagree" 'cased/tokenizer.json: it lowers capitals, but tokenizer_config.json.*keeps' \
+fault 3 "tokenizer files that disagree" 'cased/tokenizer.json: "lowercase" is true, but "do_lower_case" of tokenizer_config.json.* is false' \
     gabbro evaluate --model cased $data
 sed 's/"lowercase": *true/"lowercase": false/' "$encoder/model/tokenizer.json" >cased/tokenizer.json
 fault 3 "a cased model, uncased tokens" "cased: .*another vocabulary or casing" gabbro evaluate --model cased $data
@@ -499,6 +499,10 @@ fault 2 "an unknown head of bags of words" 'full, projection' gabbro pretrain bo
 fault 2 "an unknown level of recomputation" 'none of: auto, none, layers' gabbro pretrain bow $small --recompute all
 fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
     gabbro pretrain contriever $small --queue 8 --batch 4 --micro-batch 2
+fault 2 "parts of gradients of such a batch" 'cannot be cut' \
+    gabbro pretrain contriever $small --queue 8 --batch 4 --gradient-shards 2
+fault 3 "heads that no kernel computes" 'heads of 3 numbers; only multiples of 4' \
+    gabbro pretrain mlm $small --hidden 6 --heads 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
 fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet

@@ -54,7 +54,7 @@ copy
 rm "$work/m/vocab.txt"
 ends "no vocabulary" 3 "vocab.txt" "$work/m"
 copy
-sed 's/"hidden_size": 32/"hidden_size": 36/' "$model/config.json" >"$work/m/config.json"
+sed 's/"hidden_size": 32/"hidden_size": 48/' "$model/config.json" >"$work/m/config.json"
 ends "another size" 3 "config.json asks for" "$work/m"
 copy
 sed 's/"pad_token_id": 0/"pad_token_id": 3/' "$model/config.json" >"$work/m/config.json"
