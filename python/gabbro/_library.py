@@ -112,13 +112,12 @@ def _load():
     for path in _candidates():
         try:
             library = ctypes.CDLL(path)
-        except OSError as error:
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(library, name)
+                function.restype, function.argtypes = result, arguments
+            return library
+        except (OSError, AttributeError) as error:  # none, or one of another version
             errors.append(str(error))
-            continue
-        for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(library, name)
-            function.restype, function.argtypes = result, arguments
-        return library
     raise ImportError("libgabbro is not found: " + "; ".join(errors))
 
 

@@ -141,6 +141,8 @@ class Searcher:
         questions, qids = lib.texts_of(questions), list(qids)
         if len(questions) != len(qids):
             raise ValueError(f"{len(questions)} questions have {len(qids)} ids")
+        if len(set(qids)) < len(qids):
+            raise ValueError("an id is given to two questions")
         scores, rows = self.index.search(self.model.encode_texts(questions, "query"), k)
         return {qid: [self.index.hit(row, score) for row, score in zip(found, of) if row >= 0]
                 for qid, of, found in zip(qids, scores, rows)}

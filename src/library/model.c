@@ -26,6 +26,9 @@ static bool open_kind(gabbro_model *m, const gb_text_encoder_params *params, gb_
     bool cross;
     if (!is_cross(m, &cross, status))
         return false;
+    if (cross && params->pooling != GB_POOLING_UNSTATED)
+        return gb_fail(status, GB_USAGE, m->path, "leave the pooling out",
+                       "a cross-encoder makes scores, not vectors");
     if (cross && params->dims)
         return gb_fail(status, GB_USAGE, m->path, "leave the number of dimensions out",
                        "a cross-encoder makes no vectors");

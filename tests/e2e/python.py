@@ -158,6 +158,7 @@ refused("its tokens", ValueError, encoder.count_tokens, texts, "document")
 for pair in (texts[:1], texts):
     refused(f"a pair of {len(pair)}", ValueError, encoder.score, [pair])
 refused("a question without an id", ValueError, searcher.batch_search, texts, texts[1:])
+refused("an id of two questions", ValueError, searcher.batch_search, texts, texts[:1] * len(texts))
 
 error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
 expect("with a stable code", error.code == 3)
