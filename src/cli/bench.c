@@ -60,7 +60,7 @@ const gb_command gb_cli_bench = {
         "  bandwidth   layer norm, AdamW, copies\n"
         "  loss        vocabulary heads and contrastive losses, with gradients\n"
         "  scores      late interaction and term weights, with gradients\n"
-        "  step        whole training steps of six objectives\n"
+        "  step        whole training steps of objectives and of fine-tuning\n"
         "  encode      vectors of texts\n"
         "  search      exact search of vectors\n"
         "  generate    texts by language models with random weights\n"

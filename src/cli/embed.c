@@ -19,7 +19,7 @@ static int run(const gb_call *call)
         {"out", GB_OPTION_TEXT, &o.out, 0, "FILE",
          "write to this file: FILE.npy or FILE.jsonl (default: JSON lines to standard output)"},
         {"numbers", GB_OPTION_CHOICE, &o.numbers, 0, NULL,
-         "of vectors in FILE.npy; int8 has scales.npy beside it", gb_number_names},
+         "of vectors in FILE.npy; int8 has scales.npy beside it", gb_number_names, .with = "out"},
         {"dims", GB_OPTION_U32, &o.how.dims, 0, NULL,
          "dimensions of a vector that are kept, as Matryoshka models allow; what was of length 1 "
          "is "

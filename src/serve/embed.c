@@ -4,6 +4,7 @@
 #include <gabbro/json.h>
 #include <gabbro/rows.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,11 @@ static bool write_one(embed_output *o, const char *id, const char *text, const f
         fprintf(out, "%s  (%u numbers)\n", o->width > PREVIEW ? " ..." : "", o->width);
         return true;
     }
+    for (uint32_t i = 0; i < o->width; i++)
+        if (!isfinite(vector[i]))
+            return gb_fail(status, GB_DATA, NULL, "look at the model; FILE.npy takes such numbers",
+                           "a number of the vector of \"%.*s\" is %g", shown_bytes(text), text,
+                           (double)vector[i]);
     json_t *line = json_object(), *numbers = json_array();
     gb_text printed = {0};
     if (id)
