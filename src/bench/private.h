@@ -133,7 +133,6 @@ bool bench_texts_make(bench_texts *texts, const gb_config *config, const bench_s
 void bench_texts_free(bench_texts *texts);
 gb_bert_config bench_config(const bench_size *size);
 
-/* One case of a size, changed or not: a step of masked LM; a search. */
 /* A small masked LM of the size's vocabulary and heads, of zeros; NULL on failure. */
 gb_folder *bench_generator(const bench *b, const bench_size *size, const gb_vocab *vocab,
                            gb_status *status);

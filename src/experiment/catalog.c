@@ -317,7 +317,7 @@ static void print_needed(const gb_catalog *catalog, const char *name, FILE *out)
         fprintf(out, "%s%s", before, table);
         before = "; ";
     }
-    fprintf(out, "%s", json_object_size(tables) ? "]" : "");
+    fprintf(out, "%s", *before == ';' ? "]" : "");
 }
 
 /* What an artifact is, and for what. */

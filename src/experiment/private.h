@@ -19,7 +19,7 @@ void experiment_note_origin(const gb_config *config, const gb_device_caps *caps,
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
 /* Finds the models that were named otherwise than by a folder. */
 bool experiment_maker_find_models(gb_maker *maker, gb_status *status);
-/* --pooling of a program: cls, mean or NULL. */
+/* --pooling of a program: cls, mean, last or NULL. */
 void experiment_maker_pool(gb_maker *maker, const char *pooling);
 /* The value that an option had before the command line, borrowed; NULL: unknown. value: sets it,
  * and takes the reference; NULL for lack of memory. */

@@ -1,6 +1,6 @@
 /* Private: what files share that fill inputs from a batch. */
-#ifndef GABBRO_NN_PACKED_H
-#define GABBRO_NN_PACKED_H
+#ifndef GABBRO_NN_FILL_BATCH_H
+#define GABBRO_NN_FILL_BATCH_H
 
 #include <gabbro/nn.h>
 

@@ -44,8 +44,8 @@ gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_b
                           gb_tensor x, gb_mask_kind mask, uint32_t window);
 /* bias UINT32_MAX: there is none. */
 gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias);
-/* x, the end of a layer that began at node `first`: where net says so, it is computed again for its
- * gradient. */
+/* x, the end of a layer that began at node `first`: where the builder says so, it is computed again
+ * for its gradient. */
 gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x);
 /* x with numbers of it dropped, at the rate of states. */
 gb_tensor nn_layer_drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in);

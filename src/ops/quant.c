@@ -1,4 +1,4 @@
-/* Products with, and rows of, weights that are kept in fewer bits (see batch.h). */
+/* Products with, and rows of, weights that are kept in fewer bits (see gabbro/ops.h). */
 #include "ops.h"
 
 #include <gabbro/ops.h>
