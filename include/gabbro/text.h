@@ -36,9 +36,11 @@ const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id);
 /* Id of a token, or GB_MAP_NONE if there is no such token. */
 uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length);
 gb_special_ids gb_vocab_specials(const gb_vocab *vocab);
-/* Hash of the list of tokens, and of how they are made of text where that is not BERT's uncased
- * WordPiece: where it is equal, a text has equal ids. */
+/* Hash of the list of tokens, and of the rules and added tokens that make them of text where the
+ * vocabulary is not plain: where it is equal, a text has equal ids. */
 bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
+/* Whether a vocab.txt alone says all: BERT's uncased WordPiece, no tokens added. */
+bool gb_vocab_is_plain(const gb_vocab *vocab);
 bool gb_vocab_is_bert(const gb_vocab *vocab); /* WordPiece, special tokens with BERT's names */
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
 bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
@@ -68,7 +70,7 @@ typedef struct gb_added_token {
     bool strip_left;  /* takes the spaces before it */
     bool strip_right; /* takes the spaces behind it */
     bool whole_word;  /* only where no letter, digit or _ is beside it */
-    bool normalized;  /* looked for in normalised text */
+    bool normalized;  /* its text is normalised, and looked for in normalised text */
 } gb_added_token;
 
 /* What a tokenizer.json may ask for beside WordPiece, part by part: normalisation, cutting into
@@ -112,7 +114,13 @@ bool gb_vocab_add(gb_vocab *vocab, const char *bytes, size_t length, double scor
 /* Adds the next pair of tokens that byte pairs join; the earlier ones go first. GB_DATA where one
  * of the three is no token. */
 bool gb_vocab_add_merge(gb_vocab *vocab, const char *left, const char *right, gb_status *status);
+/* Tokens added from now on are no pieces of words: they only stand in texts as added tokens. */
+void gb_vocab_end_pieces(gb_vocab *vocab);
+uint32_t gb_vocab_pieces(const gb_vocab *vocab); /* tokens that are pieces of words, the first */
+/* Looks for a token in texts, and no longer for one of the same text that was added before. */
 bool gb_vocab_add_special(gb_vocab *vocab, const gb_added_token *token, gb_status *status);
+/* Added token `index`, the longest first; NULL behind the last. */
+const gb_added_token *gb_vocab_added(const gb_vocab *vocab, size_t index);
 /* sentencepiece's table of replacements, "precompiled_charsmap"; checked. */
 bool gb_vocab_set_charsmap(gb_vocab *vocab, const void *bytes, size_t length, gb_status *status);
 /* Names of the special tokens; NULL, or of no token: there is none. */

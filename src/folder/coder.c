@@ -22,24 +22,14 @@ struct gb_coder {
 
 /* The JSON files beside a tokenizer; NULL where there is none. */
 typedef struct settings {
-    char *path;      /* of tokenizer_config.json, for messages */
-    json_t *config;  /* tokenizer_config.json, or an empty object */
-    json_t *special; /* special_tokens_map.json */
-    json_t *added;   /* added_tokens.json */
+    const char *folder; /* in which they are */
+    char *path;         /* of tokenizer_config.json, for messages */
+    json_t *config;     /* tokenizer_config.json, or an empty object */
+    json_t *special;    /* special_tokens_map.json */
+    json_t *added;      /* added_tokens.json */
 } settings;
 
 /* ---- files ---- */
-
-/* The file's object; *json stays NULL if there is no such file. */
-static bool load_if_there(const char *folder, const char *name, json_t **json, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path != NULL;
-    if (ok && gb_file_exists(path))
-        ok = (*json = gb_json_load(path, GB_JSON_REALS, status)) != NULL;
-    free(path);
-    return ok;
-}
 
 static void settings_free(settings *s)
 {
@@ -52,28 +42,24 @@ static void settings_free(settings *s)
 static bool settings_read(const char *folder, settings *s, gb_status *status)
 {
     s->path = gb_path_join(status, folder, "tokenizer_config.json");
-    if (!s->path || !load_if_there(folder, "tokenizer_config.json", &s->config, status))
+    if (!s->path ||
+        !folder_load_if_there(folder, "tokenizer_config.json", GB_JSON_REALS, &s->config, status))
         return false;
     if (!s->config && !(s->config = json_object()))
         return gb_fail_memory(status, "reading a tokenizer");
     /* With a list of its own, the other two files are not asked. */
     if (json_is_object(json_object_get(s->config, "added_tokens_decoder")))
         return true;
-    return load_if_there(folder, "special_tokens_map.json", &s->special, status) &&
-           load_if_there(folder, "added_tokens.json", &s->added, status);
-}
-
-/* A token's text: a string, or an object with "content". NULL if it is neither. */
-static const char *token_text(const json_t *token)
-{
-    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+    return folder_load_if_there(folder, "special_tokens_map.json", GB_JSON_REALS, &s->special,
+                                status) &&
+           folder_load_if_there(folder, "added_tokens.json", GB_JSON_REALS, &s->added, status);
 }
 
 /* Text of the token `key`, e.g. "eos_token"; `otherwise` where the files are silent. */
 static const char *named_token(const settings *s, const char *key, const char *otherwise)
 {
-    const char *text = token_text(json_object_get(s->special, key));
-    text = text ? text : token_text(json_object_get(s->config, key));
+    const char *text = folder_token_text(json_object_get(s->special, key));
+    text = text ? text : folder_token_text(json_object_get(s->config, key));
     return text ? text : otherwise;
 }
 
@@ -100,7 +86,7 @@ static bool is_special(const settings *s, gb_lm_kind kind, const char *text)
     }
     const json_t *list = additional_tokens(s);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = token_text(json_array_get(list, i));
+        const char *name = folder_token_text(json_array_get(list, i));
         if (name && !strcmp(name, text))
             return true;
     }
@@ -123,7 +109,7 @@ static bool add_listed(gb_coder *c, const settings *s, gb_status *status)
     {
         char *end;
         unsigned long id = strtoul(key, &end, 10);
-        gb_added_token token = {.text = token_text(value), .id = (uint32_t)id};
+        gb_added_token token = {.text = folder_token_text(value), .id = (uint32_t)id};
         if (*end || !*key || id >= c->config.vocab_size || !token.text)
             return gb_fail(status, GB_DATA, s->path, "are tokenizer and model of one kind?",
                            "added token \"%.40s\" is none of the model's %u", key,
@@ -243,15 +229,14 @@ static bool open_pieces(gb_coder *c, const char *path, const settings *s, gb_sta
 
 static bool open_words(gb_coder *c, const char *path, const settings *s, gb_status *status)
 {
-    gb_tokenizer_params params = GB_TOKENIZER_DEFAULTS;
     c->add_start = c->config.kind == GB_LM_LLAMA;
     c->add_end = !c->add_start;
     c->clean_up = true;
-    if (!folder_tokenizer_params(s->config, s->path, &params, status) ||
-        !gb_json_get_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up,
+    if (!gb_json_get_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up,
                           status) ||
-        !(c->vocab = gb_vocab_load(path, status)) ||
-        !(c->tokenizer = gb_tokenizer_create(c->vocab, params, status)))
+        !(c->vocab = gb_vocabulary_read(s->folder, status)) ||
+        !(c->tokenizer =
+              gb_tokenizer_create(c->vocab, gb_vocab_get_rules(c->vocab)->words, status)))
         return false;
     gb_special_ids ids = gb_vocab_specials(c->vocab);
     c->size = gb_vocab_size(c->vocab);
@@ -348,7 +333,7 @@ gb_coder *gb_coder_open(const char *folder, gb_status *status)
 {
     gb_coder *c = gb_alloc(1, sizeof *c, status);
     char *path = gb_path_join(status, folder, "config.json");
-    settings s = {0};
+    settings s = {.folder = folder};
     bool ok = c && path && gb_lm_config_read(path, &c->config, status) &&
               settings_read(folder, &s, status) && open_tokenizer(c, folder, &s, status) &&
               hash_files(c, folder, status);

@@ -271,6 +271,8 @@ static bool check(const gguf *g, const gb_sentence_settings *sentence, gb_status
         what = "its tokenizer is not BERT's WordPiece, as llama.cpp has it";
     else if (!rules->words.lower_case)
         what = "its tokenizer is cased; llama.cpp makes all texts lower case";
+    else if (!gb_vocab_is_plain(g->vocab))
+        what = "its tokenizer has added tokens, or other rules than BERT's";
     else if (sentence->pooling == GB_POOLING_TERMS)
         what = "its vectors are sparse (SparseEncoder)";
     else if (gb_folder_late_kind(path) != GB_LATE_NONE)

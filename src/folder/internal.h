@@ -150,16 +150,45 @@ bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *s
 gb_vocab *folder_vocab_of_json(const json_t *json, const char *path,
                                const char *const names[GB_SPECIALS], gb_status *status);
 bool folder_json_has_token(const json_t *json, const char *token);
-/* Whether the tokenizer.json of a folder, if there is one, says of WordPiece what the vocab.txt and
- * tokenizer_config.json beside it say, of which `vocab` was made. GB_DATA where programs that read
- * the one or the other would make other tokens. */
-bool folder_json_agrees(const char *dir, const gb_vocab *vocab, gb_status *status);
+/* Whether a tokenizer.json says of WordPiece what the vocab.txt and tokenizer_config.json beside it
+ * say, of which `vocab` was made. GB_DATA where programs that read the one or the other would make
+ * other tokens. */
+bool folder_json_agrees(const char *dir, const json_t *json, const gb_vocab *vocab,
+                        gb_status *status);
+/* Pieces of a tokenizer.json of WordPiece; 0: it is of another kind. */
+size_t folder_json_words(const json_t *json);
+/* The longest word of a tokenizer.json; *most stays where it does not say it. */
+void folder_json_longest(const json_t *json, uint32_t *most);
 /* What a tokenizer.json would say of older files; a new reference. names: of special tokens. */
 json_t *folder_json_of_merges(const char *dir, const char *const names[GB_SPECIALS],
                               bool prefix_space, gb_status *status);
 json_t *folder_json_of_sentencepiece(const char *path, gb_status *status);
 
+/* ---- added_tokens.c ---- */
+
+#define FOLDER_MANY_IDS (1u << 24) /* far above any vocabulary */
+
+/* The JSON files of a tokenizer; NULL where there is none. */
+typedef struct folder_tokens {
+    json_t *config, *special, *fast; /* tokenizer_config, special_tokens_map, tokenizer */
+} folder_tokens;
+/* A special token's text: a string, or an object with "content". NULL if it is neither. */
+const char *folder_token_text(const json_t *token);
+/* Adds the tokens that the files beside a vocab.txt name to the vocabulary made of it. GB_DATA
+ * where they disagree. The markers of late interaction are left out: queries and passages get them
+ * as ids, and a text that has one is not to have them a second time. */
+bool folder_add_tokens(const char *dir, const folder_tokens *files, gb_vocab *vocab,
+                       gb_status *status);
+/* Looks for an entry of tokenizer.json's "added_tokens" in texts; its id is the vocabulary's. */
+bool folder_look_for(gb_vocab *vocab, const json_t *token, bool wordpiece, gb_status *status);
+/* Takes those markers out of such a list that are behind so many pieces. */
+bool folder_drop_markers(const char *dir, json_t *list, size_t pieces, gb_status *status);
+
 /* ---- tokenizer_files.c, sentence.c ---- */
+
+/* The object of a file; *json stays NULL where there is no such file. flags: of gb_json_load. */
+bool folder_load_if_there(const char *dir, const char *name, uint32_t flags, json_t **json,
+                          gb_status *status);
 
 /* An entry of tokenizer.json's "added_tokens". lstrip: the token takes the spaces before it;
  * normalized: it is looked for in normalised text. */
@@ -172,6 +201,9 @@ json_t *folder_template_piece(const char *kind, const char *id, int type);
 gb_vocab *folder_read_vocab(const char *dir, const char *const names[GB_SPECIALS],
                             gb_status *status);
 
+/* The file with sentence-transformers' settings of the transformer in a folder, or what it would be
+ * called. */
+const char *folder_transformer_settings(const char *dir);
 /* sentence-transformers lowers texts itself where sentence_bert_config.json says so, if it is
  * there; here the tokenizer does it, or nobody. GB_DATA where it `lowers` none and should. */
 bool folder_check_lowering(const char *dir, bool lowers, gb_status *status);
@@ -238,6 +270,9 @@ uint32_t folder_rows_of(const gb_folder *folder, const char *name);
 /* The file with the projection of tokens that modules.json names, or NULL: it names none. Caller
  * frees. */
 bool folder_dense_file(const char *folder, char **file, gb_status *status);
+/* The texts of the markers that the files of late interaction name, an array; of other folders an
+ * empty one. A new reference. */
+json_t *folder_late_markers(const char *dir, gb_status *status);
 /* The files that say how params->sentence.late interacts, into dir. */
 bool folder_write_late(const char *dir, const gb_folder_params *params, gb_status *status);
 /* The model card of late interaction. */

@@ -215,12 +215,36 @@ typedef struct late_names {
     const char *file;                                   /* in which they are */
     const char *query, *passage;                        /* markers */
     const char *query_length, *passage_length, *attend; /* see gb_late_settings */
+    const char *markers[2];                             /* where the file is silent */
 } late_names;
 static const late_names of_pylate = {PYLATE_SETTINGS,   "query_prefix",
                                      "document_prefix", "query_length",
-                                     "document_length", "attend_to_expansion_tokens"};
-static const late_names of_colbert = {COLBERT_SETTINGS, "query_token_id", "doc_token_id",
-                                      "query_maxlen",   "doc_maxlen",     "attend_to_mask_tokens"};
+                                     "document_length", "attend_to_expansion_tokens",
+                                     {"[Q] ", "[D] "}};
+static const late_names of_colbert = {COLBERT_SETTINGS,
+                                      "query_token_id",
+                                      "doc_token_id",
+                                      "query_maxlen",
+                                      "doc_maxlen",
+                                      "attend_to_mask_tokens",
+                                      {"[unused0]", "[unused1]"}};
+
+json_t *folder_late_markers(const char *dir, gb_status *status)
+{
+    if (gb_folder_late_kind(dir) != GB_LATE_COLBERT)
+        return json_array();
+    bool pylate = has_file(dir, PYLATE_SETTINGS);
+    const late_names *names = pylate ? &of_pylate : &of_colbert;
+    json_t *json = has_file(dir, names->file)
+                       ? gb_json_load_in(dir, names->file, GB_JSON_REALS, status)
+                       : json_object();
+    const char *query = names->markers[0], *passage = names->markers[1];
+    bool ok = json && gb_json_get_string(json, names->query, names->file, &query, status) &&
+              gb_json_get_string(json, names->passage, names->file, &passage, status);
+    json_t *markers = ok ? json_pack("[s, s]", query, passage) : NULL;
+    json_decref(json);
+    return markers;
+}
 
 /* Members of one file; those that it lacks stay. */
 static bool read_members(const json_t *json, const late_names *names, const char *path,
@@ -243,7 +267,7 @@ static bool read_colbert(const gb_folder *folder, const gb_vocab *vocab, gb_late
     json_t *json = !path                  ? NULL
                    : gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, status)
                                           : json_object();
-    const char *markers[2] = {pylate ? "[Q] " : "[unused0]", pylate ? "[D] " : "[unused1]"};
+    const char *markers[2] = {names->markers[0], names->markers[1]};
     const char *similarity = "cosine";
     bool punctuation = true;
     bool ok = json && read_members(json, names, path, late, markers, status) &&
@@ -289,6 +313,15 @@ static bool check_lengths(const char *path, const gb_bert_config *config,
                    late->query_length, late->passage_length, least, most);
 }
 
+/* MPNet attends by spans of a text's rows, in which no token can be left out. */
+static bool can_expand(const gb_bert_config *config, const gb_late_settings *late,
+                       const char *where, gb_status *status)
+{
+    return !config->buckets || !late->expand || late->attend ||
+           gb_fail(status, GB_DATA, where, "take another encoder than MPNet",
+                   "queries of MPNet cannot be filled up with [MASK]s that they do not attend to");
+}
+
 bool gb_folder_late(const gb_folder *folder, const gb_vocab *vocab, gb_late_settings *late,
                     gb_status *status)
 {
@@ -307,6 +340,7 @@ bool gb_folder_late(const gb_folder *folder, const gb_vocab *vocab, gb_late_sett
                        colbert ? "linear.weight" : "coil.weight");
     return (colbert ? read_colbert(folder, vocab, late, status)
                     : read_coil(folder, late, status)) &&
+           can_expand(gb_folder_config(folder), late, path, status) &&
            check_lengths(path, gb_folder_config(folder), late, status);
 }
 
@@ -332,5 +366,5 @@ bool gb_late_settings_new(gb_late_kind kind, const gb_vocab *vocab, gb_bert_conf
                there ? "[unused1]" : "[D] ");
     config->vocab_size += there ? 0 : 2;
     late->expand = true;
-    return skip_words(NULL, vocab, late, status);
+    return can_expand(config, late, NULL, status) && skip_words(NULL, vocab, late, status);
 }

@@ -57,13 +57,13 @@ bool gb_lm_folder_write(const char *path, const gb_lm_config *config, const gb_w
                         size_t weight_count, const gb_vocab *vocab, uint32_t max_length,
                         gb_status *status)
 {
-    static const gb_tokenizer_params tokenizer = GB_TOKENIZER_DEFAULTS;
+    const gb_tokenizer_params *tokenizer = &gb_vocab_get_rules(vocab)->words;
     char *file = gb_path_join(status, path, "config.json");
     char *model = gb_path_join(status, path, "model.safetensors");
     bool ok = file && model && check(path, config, weights, weight_count, vocab, status) &&
               gb_make_dirs(path, status) &&
               gb_safetensors_write(model, weights, weight_count, status) &&
-              folder_write_tokenizer(path, vocab, &tokenizer, max_length, FOLDER_OF_LANGUAGE, NULL,
+              folder_write_tokenizer(path, vocab, tokenizer, max_length, FOLDER_OF_LANGUAGE, NULL,
                                      status);
     json_t *json = ok ? t5_config(config, gb_vocab_specials(vocab).pad) : NULL;
     ok = ok && gb_json_save(json, FOLDER_JSON, file, status);

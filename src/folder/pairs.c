@@ -15,8 +15,8 @@ bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status 
     const char *path = gb_folder_path(folder);
     return folder_read_length(path, "tokenizer_config.json", "model_max_length", LEAST, length,
                               status) &&
-           folder_read_length(path, "sentence_bert_config.json", "max_seq_length", LEAST, length,
-                              status);
+           folder_read_length(path, folder_transformer_settings(path), "max_seq_length", LEAST,
+                              length, status);
 }
 
 bool folder_write_pair_card(const char *path, const gb_folder_params *params, gb_status *status)

@@ -5,10 +5,28 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TRANSFORMER_SETTINGS "sentence_bert_config.json"
-#define PROMPT_SETTINGS      "config_sentence_transformers.json"
-#define SIMILARITY           "similarity_fn_name" /* of the same */
-#define TERM_POOLING         "1_SpladePooling"
+#define PROMPT_SETTINGS "config_sentence_transformers.json"
+#define SIMILARITY      "similarity_fn_name" /* of the same */
+#define TERM_POOLING    "1_SpladePooling"
+
+/* How sentence-transformers named the file over the years; the first that is there counts. */
+static const char *const transformer_settings[] = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json"};
+
+const char *folder_transformer_settings(const char *dir)
+{
+    for (size_t i = 0; i < sizeof transformer_settings / sizeof *transformer_settings; i++) {
+        char *path = gb_path_join(NULL, dir, transformer_settings[i]);
+        bool there = path && gb_file_exists(path);
+        free(path);
+        if (there)
+            return transformer_settings[i];
+    }
+    return transformer_settings[0];
+}
 
 /* ---- writing ---- */
 
@@ -100,7 +118,7 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
                    : pooling_settings(params->config->hidden_size, how->pooling),
              status) &&
         save(dir, "modules.json", modules_of(how), status) &&
-        save(body, TRANSFORMER_SETTINGS,
+        save(body, transformer_settings[0],
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
         folder_write_prompts(dir, how, status) &&
@@ -363,10 +381,10 @@ bool folder_read_length(const char *dir, const char *name, const char *member, u
 static bool read_length(const source *from, gb_sentence_settings *settings, gb_status *status)
 {
     uint32_t length = UINT32_MAX;
-    bool ok = folder_read_length(from->body, TRANSFORMER_SETTINGS, "max_seq_length", 1, &length,
-                                 status) &&
+    bool ok = folder_read_length(from->body, folder_transformer_settings(from->body),
+                                 "max_seq_length", 2, &length, status) &&
               (length < UINT32_MAX || folder_read_length(from->body, "tokenizer_config.json",
-                                                         "model_max_length", 1, &length, status));
+                                                         "model_max_length", 2, &length, status));
     if (length < settings->max_length)
         settings->max_length = length;
     return ok;

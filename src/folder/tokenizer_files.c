@@ -4,9 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPECIALS 5
-
 /* ---- writing ---- */
+
+bool folder_load_if_there(const char *dir, const char *name, uint32_t flags, json_t **json,
+                          gb_status *status)
+{
+    char *path = gb_path_join(status, dir, name);
+    bool ok =
+        path && (!gb_file_exists(path) || (*json = gb_json_load(path, flags, status)) != NULL);
+    free(path);
+    return ok;
+}
 
 json_t *folder_added_token(const char *content, uint32_t id, bool special, bool lstrip,
                            bool normalized)
@@ -57,7 +65,7 @@ static json_t *post_processor(const gb_vocab *vocab, const gb_special_ids *ids, 
 static json_t *word_piece(const gb_vocab *vocab, uint32_t max_word_chars)
 {
     json_t *words = json_object();
-    for (uint32_t id = 0; id < gb_vocab_size(vocab); id++)
+    for (uint32_t id = 0; id < gb_vocab_pieces(vocab); id++)
         if (json_object_set_new(words, gb_vocab_token(vocab, id), json_integer(id)) != 0) {
             json_decref(words);
             return NULL;
@@ -68,31 +76,29 @@ static json_t *word_piece(const gb_vocab *vocab, uint32_t max_word_chars)
                      (json_int_t)max_word_chars, "vocab", words);
 }
 
-/* Special ids in ascending order, as Hugging Face lists them. */
-static void sorted_specials(const gb_special_ids *ids, uint32_t sorted[SPECIALS])
+/* Puts an added token into a list by id. */
+static int list_added(json_t *list, const gb_added_token *token)
 {
-    const uint32_t all[SPECIALS] = {ids->pad, ids->unk, ids->cls, ids->sep, ids->mask};
-    for (int i = 0; i < SPECIALS; i++) {
-        int at = i;
-        for (; at > 0 && sorted[at - 1] > all[i]; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = all[i];
-    }
+    json_t *entry =
+        folder_added_token(token->text, token->id, token->special, false, token->normalized);
+    json_object_set_new(entry, "single_word", json_boolean(token->whole_word));
+    size_t at = json_array_size(list);
+    while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "id")) >
+                         (json_int_t)token->id)
+        at--;
+    return json_array_insert_new(list, at, entry);
 }
 
-/* The special tokens as tokenizer.json lists them. */
-static json_t *added_tokens(const gb_vocab *vocab, const gb_special_ids *ids,
-                            const gb_late_settings *late)
+/* The special tokens and those added, as tokenizer.json lists them: by id. */
+static json_t *added_tokens(const gb_vocab *vocab, const gb_late_settings *late)
 {
-    uint32_t sorted[SPECIALS];
-    sorted_specials(ids, sorted);
     const gb_late_marker *markers[2];
+    const gb_added_token *token;
     uint32_t count = added_markers(vocab, late, markers);
     json_t *list = json_array();
     int failed = list == NULL;
-    for (int i = 0; i < SPECIALS; i++)
-        failed |= json_array_append_new(list, folder_added_token(gb_vocab_token(vocab, sorted[i]),
-                                                                 sorted[i], true, false, false));
+    for (size_t i = 0; (token = gb_vocab_added(vocab, i)) != NULL; i++)
+        failed |= list_added(list, token);
     for (uint32_t i = 0; i < count; i++)
         failed |= json_array_append_new(
             list, folder_added_token(markers[i]->text, markers[i]->id, false, false, true));
@@ -103,10 +109,9 @@ static json_t *added_tokens(const gb_vocab *vocab, const gb_special_ids *ids,
 }
 
 /* The same as tokenizer_config.json has them: an object by id. */
-static json_t *added_tokens_decoder(const gb_vocab *vocab, const gb_special_ids *ids,
-                                    const gb_late_settings *late)
+static json_t *added_tokens_decoder(const gb_vocab *vocab, const gb_late_settings *late)
 {
-    json_t *list = added_tokens(vocab, ids, late), *map = json_object();
+    json_t *list = added_tokens(vocab, late), *map = json_object();
     bool failed = !list || !map;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *token = json_array_get(list, i);
@@ -134,7 +139,7 @@ static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *
     json_t *decoder =
         json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", "##", "cleanup", 1);
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0",
-                     "truncation", "padding", "added_tokens", added_tokens(vocab, &ids, late),
+                     "truncation", "padding", "added_tokens", added_tokens(vocab, late),
                      "normalizer", normalizer, "pre_tokenizer", "type", "BertPreTokenizer",
                      "post_processor", post_processor(vocab, &ids, language), "decoder", decoder,
                      "model", word_piece(vocab, params->max_word_chars));
@@ -158,12 +163,11 @@ static json_t *special_tokens(const gb_vocab *vocab)
 static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params *tokenizer,
                                 uint32_t max_length, bool language, const gb_late_settings *late)
 {
-    gb_special_ids ids = gb_vocab_specials(vocab);
     json_t *json = special_tokens(vocab);
     json_t *rest = json_pack(
         "{s:o, s:b, s:b, s:b, s:I, s:I, s:n, s:n, s:b, s:s}", "added_tokens_decoder",
-        added_tokens_decoder(vocab, &ids, late), "clean_up_tokenization_spaces", 1,
-        "do_basic_tokenize", 1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
+        added_tokens_decoder(vocab, late), "clean_up_tokenization_spaces", 1, "do_basic_tokenize",
+        1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
         (json_int_t)tokenizer->max_word_chars, "model_max_length", (json_int_t)max_length,
         "never_split", "strip_accents", "tokenize_chinese_chars", tokenizer->split_cjk,
         "tokenizer_class",
@@ -219,44 +223,26 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
 static const char *const bert_names[GB_SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 static const char *const roberta_names[GB_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s>", "<mask>"};
 
-/* The JSON files beside the tokens; NULL where there is none. */
-typedef struct name_files {
-    json_t *config, *special; /* tokenizer_config.json, special_tokens_map.json */
-} name_files;
-
-static bool load_if_there(const char *dir, const char *name, json_t **json, gb_status *status)
-{
-    char *path = gb_path_join(status, dir, name);
-    bool ok = path && (!gb_file_exists(path) ||
-                       (*json = gb_json_load(path, GB_JSON_REALS, status)) != NULL);
-    free(path);
-    return ok;
-}
-
-/* A special token's text: a string, or an object with "content". */
-static const char *name_in(const json_t *json, const char *key)
-{
-    const json_t *token = json_object_get(json, key);
-    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
-}
-
-static void find_names(const name_files *files, const char *const otherwise[GB_SPECIALS],
+static void find_names(const folder_tokens *files, const char *const otherwise[GB_SPECIALS],
                        const char *names[GB_SPECIALS])
 {
     for (int i = 0; i < GB_SPECIALS; i++) {
-        const char *found = name_in(files->config, special_keys[i]);
-        found = found ? found : name_in(files->special, special_keys[i]);
+        const char *found = folder_token_text(json_object_get(files->config, special_keys[i]));
+        if (!found)
+            found = folder_token_text(json_object_get(files->special, special_keys[i]));
         names[i] = found ? found : otherwise[i];
     }
 }
 
-/* A vocabulary of WordPiece with the casing that tokenizer_config.json says. */
-static gb_vocab *read_words(const char *dir, const char *path, const name_files *files,
+/* A vocabulary of WordPiece with the casing that tokenizer_config.json says, and the tokens that
+ * the files beside it add. */
+static gb_vocab *read_words(const char *dir, const char *path, const folder_tokens *files,
                             const char *const otherwise[GB_SPECIALS], gb_status *status)
 {
     const char *names[GB_SPECIALS];
     gb_vocab_rules rules = {.words = GB_TOKENIZER_DEFAULTS};
     find_names(files, otherwise ? otherwise : bert_names, names);
+    folder_json_longest(files->fast, &rules.words.max_word_chars);
     bool usual = true;
     for (int i = 0; i < GB_SPECIALS; i++)
         usual = usual && strcmp(names[i], bert_names[i]) == 0;
@@ -264,7 +250,8 @@ static gb_vocab *read_words(const char *dir, const char *path, const name_files 
     if (vocab &&
         (!files->config || folder_tokenizer_params(files->config, dir, &rules.words, status))) {
         gb_vocab_set_rules(vocab, &rules);
-        if (folder_json_agrees(dir, vocab, status))
+        if (folder_json_agrees(dir, files->fast, vocab, status) &&
+            folder_add_tokens(dir, files, vocab, status))
             return vocab;
     }
     gb_vocab_destroy(vocab);
@@ -273,7 +260,7 @@ static gb_vocab *read_words(const char *dir, const char *path, const name_files 
 
 /* The first of the files that a folder has, as the tokenizer.json that it is or would be; NULL with
  * GB_OK in status: it has none. */
-static json_t *load_fast(const char *dir, const name_files *files,
+static json_t *load_fast(const char *dir, const folder_tokens *files,
                          const char *const names[GB_SPECIALS], char **path, gb_status *status)
 {
     static const char *const kinds[] = {"tokenizer.json", "merges.txt", "sentencepiece.bpe.model"};
@@ -300,7 +287,7 @@ static json_t *load_fast(const char *dir, const name_files *files,
 }
 
 /* A name of BERT's where the JSON has that token, else of RoBERTa's. */
-static gb_vocab *read_fast(const char *dir, const name_files *files,
+static gb_vocab *read_fast(const char *dir, const folder_tokens *files,
                            const char *const otherwise[GB_SPECIALS], gb_status *status)
 {
     const char *names[GB_SPECIALS];
@@ -309,7 +296,10 @@ static gb_vocab *read_fast(const char *dir, const name_files *files,
     json_t *json = load_fast(dir, files, names, &path, status);
     if (json && !otherwise && folder_json_has_token(json, bert_names[2]))
         find_names(files, bert_names, names);
-    gb_vocab *vocab = json ? folder_vocab_of_json(json, path, names, status) : NULL;
+    bool ok = json && (!folder_json_words(json) ||
+                       folder_drop_markers(dir, json_object_get(json, "added_tokens"),
+                                           folder_json_words(json), status));
+    gb_vocab *vocab = ok ? folder_vocab_of_json(json, path, names, status) : NULL;
     json_decref(json);
     free(path);
     return vocab;
@@ -326,11 +316,11 @@ static bool lowers_texts(const gb_vocab *vocab)
 
 bool folder_check_lowering(const char *dir, bool lowers, gb_status *status)
 {
-    static const char name[] = "sentence_bert_config.json";
+    const char *name = folder_transformer_settings(dir);
     json_t *json = NULL;
     bool wanted = false;
     char *path = gb_path_join(status, dir, name);
-    bool ok = path && load_if_there(dir, name, &json, status) &&
+    bool ok = path && folder_load_if_there(dir, name, GB_JSON_REALS, &json, status) &&
               gb_json_get_bool(json, "do_lower_case", path, &wanted, status);
     if (ok && wanted && !lowers)
         ok = gb_fail(status, GB_DATA, path, "lower the texts yourself, and make it false",
@@ -344,19 +334,25 @@ bool folder_check_lowering(const char *dir, bool lowers, gb_status *status)
 gb_vocab *folder_read_vocab(const char *dir, const char *const otherwise[GB_SPECIALS],
                             gb_status *status)
 {
-    name_files files = {0};
+    folder_tokens files = {0};
     char *words = gb_path_join(status, dir, "vocab.txt");
-    bool ok = words && load_if_there(dir, "tokenizer_config.json", &files.config, status) &&
-              load_if_there(dir, "special_tokens_map.json", &files.special, status);
-    gb_vocab *vocab = !ok                     ? NULL
-                      : gb_file_exists(words) ? read_words(dir, words, &files, otherwise, status)
-                                              : read_fast(dir, &files, otherwise, status);
+    bool plain = words && gb_file_exists(words);
+    bool ok =
+        words &&
+        folder_load_if_there(dir, "tokenizer_config.json", GB_JSON_REALS, &files.config, status) &&
+        folder_load_if_there(dir, "special_tokens_map.json", GB_JSON_REALS, &files.special,
+                             status) &&
+        (!plain || folder_load_if_there(dir, "tokenizer.json", 0, &files.fast, status));
+    gb_vocab *vocab = !ok     ? NULL
+                      : plain ? read_words(dir, words, &files, otherwise, status)
+                              : read_fast(dir, &files, otherwise, status);
     if (vocab && !folder_check_lowering(dir, lowers_texts(vocab), status)) {
         gb_vocab_destroy(vocab);
         vocab = NULL;
     }
     json_decref(files.config);
     json_decref(files.special);
+    json_decref(files.fast);
     free(words);
     return vocab;
 }
@@ -369,9 +365,7 @@ gb_vocab *gb_vocabulary_read(const char *dir, gb_status *status)
 bool gb_vocabulary_write(const char *dir, const gb_vocab *vocab, gb_status *status)
 {
     const gb_tokenizer_params *words = &gb_vocab_get_rules(vocab)->words;
-    bool plain =
-        !gb_vocab_source(vocab) && gb_vocab_is_bert(vocab) && words->lower_case && words->split_cjk;
-    if (!plain)
+    if (gb_vocab_source(vocab) || !gb_vocab_is_plain(vocab))
         return folder_write_tokenizer(dir, vocab, words, GB_BERT_BASE.max_positions,
                                       FOLDER_WITH_TYPES, NULL, status);
     char *path = gb_path_join(status, dir, "vocab.txt");

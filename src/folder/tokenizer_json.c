@@ -6,16 +6,16 @@
 #include <string.h>
 
 #define LEAST_ROOM 16
-#define MANY_IDS   (1u << 24) /* far above any vocabulary */
 
 /* A file being read. */
 typedef struct reading {
-    const char *path;               /* for messages */
-    const json_t *json;             /* all of it */
-    gb_vocab *vocab;                /* being built */
-    gb_vocab_rules rules;           /* of it */
-    int steps;                      /* of normalisation so far */
-    bool bert, bytes, marks;        /* parts that are there: BERT's, ByteLevel, Metaspace */
+    const char *path;        /* for messages */
+    const json_t *json;      /* all of it */
+    gb_vocab *vocab;         /* being built */
+    gb_vocab_rules rules;    /* of it */
+    int steps;               /* of normalisation so far */
+    bool normalizer;         /* BERT's is there */
+    bool bert, bytes, marks; /* pre-tokenizers that are there: BERT's, ByteLevel, Metaspace */
     const char *names[GB_SPECIALS]; /* of special tokens */
     gb_status *status;              /* of a failure */
 } reading;
@@ -68,8 +68,11 @@ static bool add_step(reading *r, gb_normal_step step)
 static bool take_bert(reading *r, const json_t *part)
 {
     bool lower = flag(part, "lowercase", true);
-    if (flag(part, "strip_accents", lower) != lower || !flag(part, "clean_text", true))
+    if (flag(part, "strip_accents", lower) != lower)
         return refuse(r, "BertNormalizer with other \"strip_accents\" than", "lowercase");
+    if (!flag(part, "clean_text", true))
+        return refuse(r, "BertNormalizer without", "clean_text");
+    r->normalizer = true;
     r->rules.words.lower_case = lower;
     r->rules.words.split_cjk = flag(part, "handle_chinese_chars", true);
     return true;
@@ -168,7 +171,7 @@ static bool set_number(const reading *r, number_list *list, const json_t *id, co
                        bool added)
 {
     double number = json_number_value(id);
-    if (!json_is_number(id) || !(number >= 0 && number < MANY_IDS))
+    if (!json_is_number(id) || !(number >= 0 && number < FOLDER_MANY_IDS))
         return gb_fail(r->status, GB_DATA, r->path, NULL, "the token \"%.60s\" has no id", text);
     size_t at = (size_t)number, had = list->count;
     if (at >= had) {
@@ -226,7 +229,12 @@ static bool add_tokens(reading *r)
 {
     number_list list = {0};
     bool ok = number_tokens(r, &list);
+    size_t pieces = list.count;
+    while (pieces && (!list.tokens[pieces - 1].text || list.tokens[pieces - 1].added))
+        pieces--;
     for (size_t i = 0; ok && i < list.count; i++) {
+        if (i == pieces)
+            gb_vocab_end_pieces(r->vocab);
         const char *text = list.tokens[i].text ? list.tokens[i].text : "";
         double score = list.tokens[i].added ? 0 : score_of(r, i);
         ok = gb_vocab_add(r->vocab, text, strlen(text), score, r->status);
@@ -256,38 +264,50 @@ static bool add_merge(reading *r, const json_t *merge)
     return ok;
 }
 
+/* Tokens that are looked for in texts: of WordPiece its special ones, whatever the list says, as
+ * transformers does. */
 static bool add_added(reading *r)
 {
     const json_t *token;
     size_t i;
-    json_array_foreach(json_object_get(r->json, "added_tokens"), i, token)
-    {
-        bool special = flag(token, "special", false);
+    bool words = r->rules.kind == GB_VOCAB_WORDS;
+    for (int name = 0; words && name < GB_SPECIALS; name++) {
+        const char *text = r->names[name] ? r->names[name] : "";
         const gb_added_token added = {
-            .text = gb_json_text(token, "content"),
-            .id = (uint32_t)json_number_value(json_object_get(token, "id")),
-            .special = special,
-            .strip_left = flag(token, "lstrip", false),
-            .strip_right = flag(token, "rstrip", false),
-            .whole_word = flag(token, "single_word", false),
-            .normalized = flag(token, "normalized", !special) && r->rules.kind != GB_VOCAB_WORDS};
-        if (!gb_vocab_add_special(r->vocab, &added, r->status))
+            .text = text, .id = gb_vocab_id(r->vocab, text, strlen(text)), .special = true};
+        if (added.id != GB_MAP_NONE && !gb_vocab_add_special(r->vocab, &added, r->status))
             return false;
     }
+    json_array_foreach(json_object_get(r->json, "added_tokens"), i,
+                       token) if (!folder_look_for(r->vocab, token, words, r->status)) return false;
     return true;
 }
 
 /* ---- models ---- */
 
+void folder_json_longest(const json_t *json, uint32_t *most)
+{
+    const json_t *model = json_object_get(json, "model");
+    double number = json_number_value(json_object_get(model, "max_input_chars_per_word"));
+    if (number >= 1 && number < FOLDER_MANY_IDS)
+        *most = (uint32_t)number;
+}
+
+size_t folder_json_words(const json_t *json)
+{
+    const json_t *model = json_object_get(json, "model");
+    return json_object_get(model, "merges") ? 0 : json_object_size(json_object_get(model, "vocab"));
+}
+
 static bool read_words(reading *r, const json_t *model)
 {
-    const json_t *most = json_object_get(model, "max_input_chars_per_word");
     const char *prefix = gb_json_text(model, "continuing_subword_prefix");
     r->rules.kind = GB_VOCAB_WORDS;
-    if (json_is_number(most) && json_number_value(most) >= 1 && json_number_value(most) < MANY_IDS)
-        r->rules.words.max_word_chars = (uint32_t)json_number_value(most);
-    if (!r->bert || r->bytes || r->marks || r->steps)
+    folder_json_longest(r->json, &r->rules.words.max_word_chars);
+    if (!r->bert || r->bytes || r->marks)
         return refuse(r, "WordPiece without", "BertPreTokenizer");
+    if (!r->normalizer || r->steps)
+        return refuse(r, "WordPiece without, or with more than, the normalizer", "BertNormalizer");
     return strcmp(prefix, "##") == 0 || refuse(r, "WordPiece with the prefix", prefix);
 }
 
@@ -315,7 +335,7 @@ static bool read_unigrams(reading *r, const json_t *model)
     if (flag(model, "byte_fallback", false))
         return refuse(r, "Unigram with", "byte_fallback");
     const json_t *id = json_object_get(model, "unk_id");
-    if (json_is_number(id) && json_number_value(id) >= 0 && json_number_value(id) < MANY_IDS)
+    if (json_is_number(id) && json_number_value(id) >= 0 && json_number_value(id) < FOLDER_MANY_IDS)
         r->names[1] = gb_vocab_token(r->vocab, (uint32_t)json_number_value(id));
     return true;
 }
@@ -462,26 +482,51 @@ static bool same_tokens(const json_t *tokens, const gb_vocab *vocab, const char 
     return true;
 }
 
-bool folder_json_agrees(const char *dir, const gb_vocab *vocab, gb_status *status)
+/* A yes or no of tokenizer.json, and what the vocabulary's rules say of the same. */
+typedef struct said_twice {
+    const char *key, *in_config; /* its names in tokenizer.json, and tokenizer_config.json */
+    bool there, here;            /* what they say */
+} said_twice;
+
+static bool same_rules(const json_t *normalizer, const gb_tokenizer_params *words, const char *path,
+                       gb_status *status)
 {
+    bool lower = flag(normalizer, "lowercase", true);
+    const said_twice rules[] = {
+        {"lowercase", "do_lower_case", lower, words->lower_case},
+        {"strip_accents", "strip_accents", flag(normalizer, "strip_accents", lower),
+         words->lower_case},
+        {"handle_chinese_chars", "tokenize_chinese_chars",
+         flag(normalizer, "handle_chinese_chars", true), words->split_cjk},
+        {"clean_text", "clean_text", flag(normalizer, "clean_text", true), true}};
+    for (int i = 0; i < 4; i++)
+        if (rules[i].there != rules[i].here)
+            return gb_fail(status, GB_DATA, path, "make both what the model was trained with",
+                           "\"%s\" is %s, but \"%s\" of tokenizer_config.json, or its default, is "
+                           "%s",
+                           rules[i].key, rules[i].there ? "true" : "false", rules[i].in_config,
+                           rules[i].here ? "true" : "false");
+    return true;
+}
+
+bool folder_json_agrees(const char *dir, const json_t *json, const gb_vocab *vocab,
+                        gb_status *status)
+{
+    if (!json)
+        return true;
     char *path = gb_path_join(status, dir, "tokenizer.json");
-    bool there = path && gb_file_exists(path), ok = path != NULL;
-    json_t *json = there ? gb_json_load(path, 0, status) : NULL;
-    const json_t *model = json_object_get(json, "model");
+    const json_t *words = json_object_get(json_object_get(json, "model"), "vocab");
     const json_t *normalizer = json_object_get(json, "normalizer");
-    bool lower = gb_vocab_get_rules(vocab)->words.lower_case;
-    if (there)
-        ok = json != NULL;
-    if (ok && json_is_object(json_object_get(model, "vocab")))
-        ok = same_tokens(json_object_get(model, "vocab"), vocab, path, status);
-    if (ok && strcmp(type_of(normalizer), "BertNormalizer") == 0 &&
-        flag(normalizer, "lowercase", true) != lower)
-        ok = gb_fail(status, GB_DATA, path,
-                     "make \"do_lower_case\" of tokenizer_config.json what the model was trained "
-                     "with",
-                     "it %s capitals, but tokenizer_config.json, or its default, %s them",
-                     lower ? "keeps" : "lowers", lower ? "lowers" : "keeps");
-    json_decref(json);
+    const gb_tokenizer_params *rules = &gb_vocab_get_rules(vocab)->words;
+    uint32_t longest = rules->max_word_chars;
+    folder_json_longest(json, &longest);
+    bool ok = path && (!json_is_object(words) || same_tokens(words, vocab, path, status)) &&
+              (strcmp(type_of(normalizer), "BertNormalizer") != 0 ||
+               same_rules(normalizer, rules, path, status));
+    if (ok && longest != rules->max_word_chars)
+        ok = gb_fail(status, GB_DATA, path, "make both what the model was trained with",
+                     "\"max_input_chars_per_word\" is %u, and %u in tokenizer_config.json", longest,
+                     rules->max_word_chars);
     free(path);
     return ok;
 }

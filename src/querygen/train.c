@@ -34,6 +34,9 @@ static bool open_inputs(session *s, const gb_querygen_training_params *o, gb_sta
         ok = gb_fail(status, GB_DATA, o->vocabulary,
                      "give the one that the texts were tokenized with",
                      "the tokens were made with another vocabulary");
+    if (ok && gb_vocab_get_rules(s->vocab)->kind != GB_VOCAB_WORDS)
+        ok = gb_fail(status, GB_USAGE, o->vocabulary, "give one of WordPiece",
+                     "a generator with this kind of vocabulary could not be read again");
     ok = ok && gb_querygen_pairs_make(&s->set, s->collection, o->held_out, o->train_queries,
                                       o->seed, status);
     if (ok)

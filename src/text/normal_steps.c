@@ -34,15 +34,26 @@ static void put(gb_text *out, int32_t c)
     gb_text_append(out, bytes, text_unicode_put(c, bytes));
 }
 
+static bool is_mark(int32_t c)
+{
+    utf8proc_category_t category = utf8proc_category(c);
+    return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+           category == UTF8PROC_CATEGORY_ME;
+}
+
 /* Steps that go character by character. */
 static void by_characters(const char *text, size_t length, gb_normal_step step, gb_text *out)
 {
     for (size_t at = 0; at < length;) {
         int32_t c = text_unicode_next(text, length, &at);
-        if (step == GB_NORMAL_LOWER)
+        if (step == GB_NORMAL_LOWER && c == 0x130) { /* the one that becomes two */
+            put(out, 'i');
+            put(out, 0x307);
+        } else if (step == GB_NORMAL_LOWER) {
             put(out, utf8proc_tolower(c));
-        else if (utf8proc_category(c) != UTF8PROC_CATEGORY_MN)
+        } else if (!is_mark(c)) {
             put(out, c);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
  *
  * One pass over the text. A word grows in a buffer; marks that survive the stripping of accents
  * wait in `marks` until the next starter, because canonical order is by combining class. */
-#include "gabbro/text.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -31,6 +31,7 @@ typedef struct mark {
 } mark;
 
 typedef struct splitter {
+    bool whole;                                                /* a text, not its words */
     gb_tokenizer_params params;                                /* what to do */
     bool (*emit)(void *ctx, const char *bytes, size_t length); /* takes a word */
     void *ctx;                                                 /* for emit */
@@ -47,6 +48,8 @@ typedef struct splitter {
 static bool end_word(splitter *s)
 {
     size_t length = s->length;
+    if (s->whole)
+        return true;
     s->length = 0;
     return length == 0 || s->emit(s->ctx, s->word, length);
 }
@@ -78,9 +81,18 @@ static bool flush_marks(splitter *s)
     return true;
 }
 
+static bool put_byte(splitter *s, char c)
+{
+    if (s->length == s->capacity && !gb_grow(&s->word, &s->capacity, s->length + 1, 1, s->status))
+        return false;
+    s->word[s->length++] = c;
+    return true;
+}
+
+/* Where white space is; a whole text keeps one. */
 static bool end_run(splitter *s)
 {
-    return (s->mark_count == 0 || flush_marks(s)) && end_word(s);
+    return (s->mark_count == 0 || flush_marks(s)) && end_word(s) && (!s->whole || put_byte(s, ' '));
 }
 
 /* Decompose, strip accents, lower-case. */
@@ -127,15 +139,28 @@ static bool put_ascii(splitter *s, unsigned char c)
         return true;
     if (s->mark_count && !flush_marks(s))
         return false;
+    if (class == ASCII_SPACE)
+        return end_run(s);
     if (class != ASCII_LETTER && !end_word(s))
         return false;
-    if (class == ASCII_SPACE)
-        return true;
-    if (s->length == s->capacity && !gb_grow(&s->word, &s->capacity, s->length + 1, 1, s->status))
-        return false;
     bool upper = s->params.lower_case && c >= 'A' && c <= 'Z';
-    s->word[s->length++] = (char)(upper ? c + ('a' - 'A') : c);
-    return class == ASCII_LETTER || end_word(s);
+    return put_byte(s, (char)(upper ? c + ('a' - 'A') : c)) &&
+           (class == ASCII_LETTER || end_word(s));
+}
+
+static bool run(splitter *s, const char *text, size_t length)
+{
+    bool ok = gb_grow(&s->word, &s->capacity, 128, 1, s->status);
+    for (size_t at = 0; ok && at < length;) {
+        unsigned char c = (unsigned char)text[at];
+        if (c < 0x80) {
+            ok = put_ascii(s, c);
+            at++;
+        } else {
+            ok = put_wide(s, text_unicode_next(text, length, &at));
+        }
+    }
+    return ok && (s->mark_count == 0 || flush_marks(s)) && end_word(s);
 }
 
 bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
@@ -143,18 +168,20 @@ bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
                     gb_status *status)
 {
     splitter s = {.params = params, .emit = word, .ctx = ctx, .status = status};
-    bool ok = gb_grow(&s.word, &s.capacity, 128, 1, status);
-    for (size_t at = 0; ok && at < length;) {
-        unsigned char c = (unsigned char)text[at];
-        if (c < 0x80) {
-            ok = put_ascii(&s, c);
-            at++;
-        } else {
-            ok = put_wide(&s, text_unicode_next(text, length, &at));
-        }
-    }
-    ok = ok && end_run(&s);
+    bool ok = run(&s, text, length);
     free(s.word);
     free(s.marks);
     return ok;
+}
+
+bool text_bert_normalize(token_job *job, const char *text, size_t length)
+{
+    splitter s = {.whole = true, .params = job->tokenizer->params, .status = job->status};
+    bool ok = run(&s, text, length);
+    job->normal.length = 0;
+    if (ok)
+        gb_text_append(&job->normal, s.word, s.length);
+    free(s.word);
+    free(s.marks);
+    return ok && (!job->normal.failed || gb_fail_memory(job->status, "normalising a text"));
 }

@@ -6,6 +6,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void job_free(token_job *job)
+{
+    free(job->buffer);
+    gb_text_free(&job->clean);
+    gb_text_free(&job->normal);
+    gb_text_free(&job->word);
+    gb_text_free(&job->scratch);
+    free(job->path);
+    free(job->symbols);
+    free(job->heap);
+}
+
+/* ---- making one ---- */
+
+/* Text as the vocabulary's rules normalise it, into job->normal. */
+static bool normalize(token_job *job, const char *text, size_t length)
+{
+    bool wordpiece = gb_vocab_get_rules(job->tokenizer->vocab)->kind == GB_VOCAB_WORDS;
+    return wordpiece ? text_bert_normalize(job, text, length)
+                     : text_normal_steps(job, text, length);
+}
+
+/* Puts a token into its place, the longest first; one of normalised text in its own normal form. */
+static bool take_added(gb_tokenizer *t, token_job *job, const gb_added_token *token)
+{
+    vocab_added added = {strlen(token->text), *token};
+    if (token->normalized) {
+        if (!normalize(job, token->text, added.length))
+            return false;
+        added.length = job->normal.length;
+        added.says.text = gb_arena_strdup(t->arena, added.length ? job->normal.data : "",
+                                          added.length, job->status);
+        if (!added.says.text)
+            return false;
+    }
+    size_t at = t->added_count;
+    if (!added.length)
+        return true;
+    for (; at > 0 && t->added[at - 1].length < added.length; at--)
+        t->added[at] = t->added[at - 1];
+    t->added[at] = added;
+    t->added_count++;
+    t->any_normalized |= token->normalized;
+    return true;
+}
+
+static bool take_all_added(gb_tokenizer *t, gb_status *status)
+{
+    token_job job = {.tokenizer = t, .status = status};
+    size_t count = 0;
+    while (gb_vocab_added(t->vocab, count))
+        count++;
+    t->arena = gb_arena_create(256, status);
+    t->added = t->arena ? gb_alloc(count + 1, sizeof *t->added, status) : NULL;
+    bool ok = t->added != NULL;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = take_added(t, &job, gb_vocab_added(t->vocab, i));
+    job_free(&job);
+    return ok;
+}
+
 gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params params,
                                   gb_status *status)
 {
@@ -21,7 +82,8 @@ gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params par
     gb_vocab_kind kind = gb_vocab_get_rules(vocab)->kind;
     if (kind == GB_VOCAB_UNIGRAM)
         text_unigram_prepare(tokenizer);
-    if (kind != GB_VOCAB_BYTES || text_byte_pairs_prepare(tokenizer, status))
+    if (take_all_added(tokenizer, status) &&
+        (kind != GB_VOCAB_BYTES || text_byte_pairs_prepare(tokenizer, status)))
         return tokenizer;
     gb_tokenizer_destroy(tokenizer);
     return NULL;
@@ -29,8 +91,11 @@ gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params par
 
 void gb_tokenizer_destroy(gb_tokenizer *tokenizer)
 {
-    if (tokenizer)
-        gb_map_destroy(tokenizer->pairs);
+    if (!tokenizer)
+        return;
+    gb_map_destroy(tokenizer->pairs);
+    gb_arena_destroy(tokenizer->arena);
+    free(tokenizer->added);
     free(tokenizer);
 }
 
@@ -66,13 +131,11 @@ static bool stands_alone(const char *text, size_t length, size_t from, size_t en
 }
 
 /* The longest added token that stands at text[at], or NULL. */
-static const vocab_added *added_at(const gb_vocab *vocab, const char *text, size_t length,
+static const vocab_added *added_at(const gb_tokenizer *tokenizer, const char *text, size_t length,
                                    size_t at, bool normalized)
 {
-    size_t count;
-    const vocab_added *added = text_vocab_added(vocab, &count);
-    for (size_t i = 0; i < count; i++) {
-        const vocab_added *a = &added[i];
+    for (size_t i = 0; i < tokenizer->added_count; i++) {
+        const vocab_added *a = &tokenizer->added[i];
         if (a->says.normalized == normalized && a->length <= length - at &&
             text[at] == a->says.text[0] && memcmp(text + at, a->says.text, a->length) == 0 &&
             (!a->says.whole_word || stands_alone(text, length, at, at + a->length)))
@@ -109,7 +172,7 @@ static bool cut_added(token_job *job, const char *text, size_t length, bool norm
 {
     size_t done = 0;
     for (size_t at = 0; at < length;) {
-        const vocab_added *a = added_at(job->tokenizer->vocab, text, length, at, normalized);
+        const vocab_added *a = added_at(job->tokenizer, text, length, at, normalized);
         if (!a) {
             at++;
             continue;
@@ -129,6 +192,16 @@ static bool cut_added(token_job *job, const char *text, size_t length, bool norm
 static bool words(token_job *job, const char *text, size_t length)
 {
     return gb_pretokenize(job->tokenizer->params, text, length, text_wordpiece, job, job->status);
+}
+
+/* Of WordPiece: normalised first only where a token is looked for in that. */
+static bool word_stretch(token_job *job, const char *text, size_t length)
+{
+    if (!job->tokenizer->any_normalized)
+        return words(job, text, length);
+    return text_bert_normalize(job, text, length) &&
+           (!job->normal.length ||
+            cut_added(job, job->normal.data, job->normal.length, true, words));
 }
 
 static bool normal_stretch(token_job *job, const char *text, size_t length)
@@ -165,18 +238,11 @@ bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length,
     token_job job = {.tokenizer = tokenizer, .ids = ids, .status = status, .first = true};
     size_t before = ids->count;
     bool wordpiece = gb_vocab_get_rules(tokenizer->vocab)->kind == GB_VOCAB_WORDS;
-    bool ok = !length || (wordpiece ? cut_added(&job, text, length, false, words)
+    bool ok = !length || (wordpiece ? cut_added(&job, text, length, false, word_stretch)
                                     : clean(&job, text, length) &&
                                           cut_added(&job, job.clean.data, job.clean.length, false,
                                                     raw_stretch));
-    free(job.buffer);
-    gb_text_free(&job.clean);
-    gb_text_free(&job.normal);
-    gb_text_free(&job.word);
-    gb_text_free(&job.scratch);
-    free(job.path);
-    free(job.symbols);
-    free(job.heap);
+    job_free(&job);
     if (!ok)
         ids->count = before;
     return ok;

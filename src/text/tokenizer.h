@@ -10,6 +10,10 @@ struct gb_tokenizer {
     gb_map *pairs;              /* byte pairs: two ids -> index of their merge; else NULL */
     uint32_t byte_ids[256];     /* byte pairs: token of each byte, or GB_MAP_NONE */
     double unknown_score;       /* unigrams: of a character without a token */
+    vocab_added *added;         /* looked for in texts, the longest first */
+    size_t added_count;         /* of them */
+    bool any_normalized;        /* some of them in normalised text */
+    gb_arena *arena;            /* normalised texts of them */
 };
 
 /* A place on the best path through a word. */
@@ -67,6 +71,9 @@ size_t text_byte_spelling(unsigned char byte, char out[4]);
 /* unigram.c */
 void text_unigram_prepare(gb_tokenizer *tokenizer);
 bool text_unigram(token_job *job, const char *text, size_t length);
+
+/* normalize.c: text as WordPiece normalises it, not cut into words yet, into job->normal. */
+bool text_bert_normalize(token_job *job, const char *text, size_t length);
 
 /* normal_steps.c: text by the steps of the vocabulary's rules, into job->normal. */
 bool text_normal_steps(token_job *job, const char *text, size_t length);

@@ -15,6 +15,7 @@ struct gb_vocab {
     vocab_token *tokens;           /* by id */
     size_t count;                  /* tokens */
     size_t capacity;               /* tokens allocated */
+    size_t pieces;                 /* tokens that words are made of, the first; 0: all */
     gb_map *ids;                   /* token -> id */
     size_t max_length;             /* bytes of the longest token */
     uint32_t special[GB_SPECIALS]; /* ids in the order of special_names, or GB_MAP_NONE */
@@ -159,7 +160,7 @@ bool gb_vocab_save(const gb_vocab *vocab, const char *path, gb_status *status)
     if (!out)
         return false;
     FILE *stream = gb_out_stream(out);
-    for (size_t i = 0; i < vocab->count; i++) {
+    for (size_t i = 0; i < gb_vocab_pieces(vocab); i++) {
         fwrite(vocab->tokens[i].bytes, 1, vocab->tokens[i].length, stream);
         fputc('\n', stream);
     }
@@ -275,27 +276,54 @@ const vocab_merge *text_vocab_merges(const gb_vocab *vocab, size_t *count)
     return vocab->merges;
 }
 
+void gb_vocab_end_pieces(gb_vocab *vocab)
+{
+    vocab->pieces = vocab->count;
+}
+
+uint32_t gb_vocab_pieces(const gb_vocab *vocab)
+{
+    return (uint32_t)(vocab->pieces ? vocab->pieces : vocab->count);
+}
+
+/* Whether an added token goes before another one: the longest first, then by id, so that the order
+ * does not hang on the file that they are read from. */
+static bool goes_before(const gb_added_token *a, size_t length, const vocab_added *b)
+{
+    return length > b->length || (length == b->length && a->id < b->says.id);
+}
+
+static void remove_added(gb_vocab *vocab, const char *text)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < vocab->added_count; i++)
+        if (strcmp(vocab->added[i].says.text, text) != 0)
+            vocab->added[kept++] = vocab->added[i];
+    vocab->added_count = kept;
+}
+
 bool gb_vocab_add_special(gb_vocab *vocab, const gb_added_token *token, gb_status *status)
 {
-    size_t length = strlen(token->text), at = vocab->added_count;
+    size_t length = strlen(token->text);
     if (!length)
         return true;
+    remove_added(vocab, token->text);
+    size_t at = vocab->added_count;
     if (!gb_grow(&vocab->added, &vocab->added_capacity, at + 1, sizeof *vocab->added, status))
         return false;
     vocab_added added = {length, *token};
     if (!(added.says.text = gb_arena_strdup(vocab->arena, token->text, length, status)))
         return false;
-    for (; at > 0 && vocab->added[at - 1].length < length; at--)
+    for (; at > 0 && goes_before(token, length, &vocab->added[at - 1]); at--)
         vocab->added[at] = vocab->added[at - 1];
     vocab->added[at] = added;
     vocab->added_count++;
     return true;
 }
 
-const vocab_added *text_vocab_added(const gb_vocab *vocab, size_t *count)
+const gb_added_token *gb_vocab_added(const gb_vocab *vocab, size_t index)
 {
-    *count = vocab->added_count;
-    return vocab->added;
+    return index < vocab->added_count ? &vocab->added[index].says : NULL;
 }
 
 bool gb_vocab_set_charsmap(gb_vocab *vocab, const void *bytes, size_t length, gb_status *status)
@@ -347,15 +375,32 @@ const char *gb_vocab_source(const gb_vocab *vocab)
 
 /* ---- hash ---- */
 
-/* What is not BERT's uncased WordPiece. */
+bool gb_vocab_is_plain(const gb_vocab *vocab)
+{
+    const gb_tokenizer_params *words = &vocab->rules.words;
+    bool plain = gb_vocab_is_bert(vocab) && words->lower_case && words->split_cjk &&
+                 words->max_word_chars == GB_TOKENIZER_DEFAULTS.max_word_chars;
+    for (size_t i = 0; plain && i < vocab->added_count; i++) {
+        const gb_added_token *a = &vocab->added[i].says;
+        plain = gb_vocab_is_special(vocab, a->id) && !a->whole_word && !a->normalized;
+    }
+    return plain;
+}
+
+/* What is not BERT's uncased WordPiece. What came later than the first line is said only where it
+ * is not as usual: names of artifacts hang on the hash. */
 static void describe(const gb_vocab *vocab, gb_text *list)
 {
     const gb_vocab_rules *r = &vocab->rules;
-    if (gb_vocab_is_bert(vocab) && r->words.lower_case && r->words.split_cjk)
+    if (gb_vocab_is_plain(vocab))
         return;
     gb_text_printf(list, "rules %d %d %d %d %d %d %d %d\n", r->kind, r->words.lower_case,
                    r->words.split_cjk, r->split_spaces, r->prefix_space, r->prefix_first, r->cut,
                    r->whole_words);
+    if (r->words.max_word_chars != GB_TOKENIZER_DEFAULTS.max_word_chars)
+        gb_text_printf(list, "longest %u\n", r->words.max_word_chars);
+    if (r->kind == GB_VOCAB_WORDS && vocab->pieces && vocab->pieces < vocab->count)
+        gb_text_printf(list, "pieces %zu\n", vocab->pieces);
     for (int i = 0; i < GB_NORMAL_STEPS; i++)
         gb_text_printf(list, "step %d\n", r->steps[i]);
     for (int i = 0; i < GB_SPECIALS; i++)

@@ -18,10 +18,8 @@ bool text_vocab_find_specials(gb_vocab *vocab, const char *const names[GB_SPECIA
 /* A token that is looked for in texts. */
 typedef struct vocab_added {
     size_t length;       /* bytes of its text */
-    gb_added_token says; /* the rest; its text is the vocabulary's */
+    gb_added_token says; /* the rest; its text is the vocabulary's, or the tokenizer's */
 } vocab_added;
-/* Those looked for before or in normalised text, the longest first. */
-const vocab_added *text_vocab_added(const gb_vocab *vocab, size_t *count);
 
 /* Two tokens that byte pairs join. */
 typedef struct vocab_merge {

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Id of a piece of a word; a token that was added is none. */
+static uint32_t piece_id(const gb_vocab *vocab, const char *bytes, size_t length)
+{
+    uint32_t id = gb_vocab_id(vocab, bytes, length);
+    return id < gb_vocab_pieces(vocab) ? id : GB_MAP_NONE;
+}
+
 /* The longest token that starts at `from` (bytes up to `end`); its length in *used. A token is
  * whole characters, so only lengths that end at one can match. */
 static uint32_t max_piece_length(const gb_vocab *vocab, const char *from, const char *end,
@@ -15,7 +22,7 @@ static uint32_t max_piece_length(const gb_vocab *vocab, const char *from, const 
     if (length > max_length)
         length = max_length;
     for (; length > 0; length--) {
-        uint32_t id = gb_vocab_id(vocab, from, length);
+        uint32_t id = piece_id(vocab, from, length);
         if (id != GB_MAP_NONE) {
             *used = length;
             return id;
@@ -32,7 +39,7 @@ bool text_wordpiece(void *ctx, const char *bytes, size_t length)
     if (length > job->tokenizer->params.max_word_chars &&
         text_unicode_count(bytes, length) > job->tokenizer->params.max_word_chars)
         return text_put_id(job, unknown);
-    uint32_t whole = gb_vocab_id(vocab, bytes, length);
+    uint32_t whole = piece_id(vocab, bytes, length);
     if (whole != GB_MAP_NONE)
         return text_put_id(job, whole);
     if (!gb_grow(&job->buffer, &job->capacity, length + 2, 1, job->status))

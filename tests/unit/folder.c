@@ -317,6 +317,7 @@ Test(folder, sentence_length)
         {"{\"max_seq_length\":9}", "{\"model_max_length\":7}", 9},
         {"{\"max_seq_length\":11}", "{}", 10},
         {"{\"max_seq_length\":0}", "{}", 0},
+        {"{\"max_seq_length\":1}", "{}", 0}, /* no room for [CLS] and [SEP] */
         {"{}", "{\"model_max_length\":7}", 7},
         {"{\"max_seq_length\":null}", "{\"model_max_length\":7}", 7},
         {NULL, "{\"model_max_length\":7}", 7},
@@ -464,8 +465,8 @@ Test(folder, tokenizer_settings)
     cr_expect_null(gb_folder_vocab(folder, &status));
     spill(at("m/tokenizer_config.json"), /* no limit, as transformers writes it */
           "{\"do_lower_case\":false,\"model_max_length\":1000000000000000019884624838656}");
-    expect_disagreement(folder, "it lowers capitals, but tokenizer_config.json, or its default, "
-                                "keeps them");
+    expect_disagreement(folder, "\"lowercase\" is true, but \"do_lower_case\" of "
+                                "tokenizer_config.json, or its default, is false");
     spill(at("m/tokenizer.json"),
           "{\"model\":{\"vocab\":{\"[PAD]\":0,\"[UNK]\":2}},"
           "\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":false}}");

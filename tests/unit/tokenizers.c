@@ -159,3 +159,154 @@ Test(tokenizers, what_is_not_known_is_refused_by_its_name)
     refused("\"RobertaProcessing\"", "\"TemplateProcessing\"", "no token before a text");
     scratch_leave(&s);
 }
+
+/* ---- tokens added to WordPiece ---- */
+
+#define PIECES "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nworld\ne\n##nt\n##ry\nent\n"
+#define PIECES_JSON                                                                                \
+    "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4,\"hello\":5,\"world\":6,"        \
+    "\"e\":7,\"##nt\":8,\"##ry\":9,\"ent\":10"
+#define FAST                                                                                       \
+    "{\"normalizer\":{\"type\":\"BertNormalizer\"},"                                               \
+    "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\","         \
+    "\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","                                \
+    "\"max_input_chars_per_word\":100,\"vocab\":{" PIECES_JSON "}},\"added_tokens\":["             \
+    "{\"id\":11,\"content\":\"[ENT]\",\"special\":true,\"normalized\":false},"                     \
+    "{\"id\":12,\"content\":\"Big One\",\"special\":false,\"normalized\":true},"                   \
+    "{\"id\":13,\"content\":\"wor\",\"single_word\":true,\"normalized\":false}]}"
+#define DECODER                                                                                    \
+    "{\"added_tokens_decoder\":{"                                                                  \
+    "\"13\":{\"content\":\"wor\",\"single_word\":true,\"normalized\":false},"                      \
+    "\"11\":{\"content\":\"[ENT]\",\"special\":true,\"normalized\":false},"                        \
+    "\"12\":{\"content\":\"Big One\",\"special\":false,\"normalized\":true}}}"
+
+static void expect_ids(const char *folder, const char *text, const char *wanted)
+{
+    gb_vocab *vocab = open_vocab(".", folder);
+    gb_tokenizer *tokenizer = gb_tokenizer_create(vocab, gb_vocab_get_rules(vocab)->words, NULL);
+    gb_ids ids = {0};
+    gb_text got = {0};
+    cr_assert(tokenizer && gb_tokenize(tokenizer, text, strlen(text), &ids, NULL));
+    for (size_t i = 0; i < ids.count; i++)
+        gb_text_printf(&got, "%s%u", i ? " " : "", ids.data[i]);
+    cr_expect_str_eq(got.data ? got.data : "", wanted, "%s: %s", folder, text);
+    gb_text_free(&got);
+    free(ids.data);
+    gb_tokenizer_destroy(tokenizer);
+    gb_vocab_destroy(vocab);
+}
+
+/* Ids by Hugging Face's tokenizers, of what was read and of what is written of it. */
+static void expect_added(const char *folder)
+{
+    static const char *const cases[][2] = {{"hello [ENT] world", "5 11 6"},
+                                           {"hello[ENT]world", "5 11 6"},
+                                           {"big one hello BIG \xC3\x93NE entry", "12 5 12 10 9"},
+                                           {"[ent] wor world wor", "1 10 1 13 6 13"},
+                                           {"hello big  one", "5 1 1"}};
+    char hashes[2][GB_HASH_SIZE];
+    const char *const folders[] = {folder, "again"};
+    for (int i = 0; i < 2; i++) {
+        gb_vocab *vocab = open_vocab(".", folders[i]);
+        cr_assert(gb_vocab_hash(vocab, hashes[i], NULL));
+        cr_expect_not(gb_vocab_is_plain(vocab));
+        cr_expect_eq(gb_vocab_size(vocab), 14);
+        cr_assert(i || (gb_make_dirs("again", NULL) && gb_vocabulary_write("again", vocab, NULL)));
+        gb_vocab_destroy(vocab);
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+            expect_ids(folders[i], cases[c][0], cases[c][1]);
+    }
+    cr_expect_str_eq(hashes[0], hashes[1], "%s", folder);
+    cr_assert(gb_remove_tree("again", NULL));
+}
+
+Test(tokenizers, tokens_added_to_words_are_kept)
+{
+    scratch s = scratch_enter();
+    scratch_write("fast/tokenizer.json", FAST);
+    expect_added("fast");
+    scratch_write("both/tokenizer.json", FAST);
+    scratch_write("both/vocab.txt", PIECES);
+    expect_added("both");
+    scratch_write("config/tokenizer_config.json", DECODER);
+    scratch_write("config/vocab.txt", PIECES);
+    expect_added("config");
+    scratch_write("old/vocab.txt", PIECES);
+    scratch_write("old/added_tokens.json", "{\"[ENT]\":11,\"Big One\":12}");
+    scratch_write("old/special_tokens_map.json", "{\"additional_special_tokens\":[\"[ENT]\"]}");
+    expect_ids("old", "hello [ENT] [ent] big one", "5 11 1 10 1 12");
+    scratch_leave(&s);
+}
+
+/* Markers of late interaction are ids that queries and passages get, not words of texts. */
+Test(tokenizers, markers_are_not_looked_for)
+{
+    scratch s = scratch_enter();
+    scratch_write("late/vocab.txt", PIECES);
+    scratch_write("late/added_tokens.json", "{\"[Q] \":11,\"[D] \":12}");
+    scratch_write("late/modules.json", "[{\"type\":\"x.Transformer\",\"path\":\"\"},"
+                                       "{\"type\":\"x.Dense\",\"path\":\"1_Dense\"}]");
+    scratch_write("late/config_sentence_transformers.json", "{\"query_prefix\":\"[Q] \"}");
+    gb_vocab *vocab = open_vocab(".", "late");
+    cr_expect(gb_vocab_is_plain(vocab) && gb_vocab_size(vocab) == 11);
+    gb_vocab_destroy(vocab);
+    scratch_leave(&s);
+}
+
+Test(tokenizers, the_longest_word_is_kept)
+{
+    scratch s = scratch_enter();
+    scratch_write("m/vocab.txt", PIECES);
+    scratch_write("m/tokenizer_config.json", "{\"max_input_chars_per_word\":5}");
+    gb_vocab *vocab = open_vocab(".", "m");
+    cr_assert(gb_make_dirs("n", NULL) && gb_vocabulary_write("n", vocab, NULL));
+    gb_vocab_destroy(vocab);
+    expect_ids("n", "world worldd", "6 1");
+    vocab = open_vocab(".", "n");
+    cr_expect_eq(gb_vocab_get_rules(vocab)->words.max_word_chars, 5);
+    gb_vocab_destroy(vocab);
+    scratch_leave(&s);
+}
+
+/* Files beside a vocab.txt that say other things than it. */
+static void disagrees(const char *file, const char *text, const char *what)
+{
+    gb_status status = {0};
+    scratch_write("bad/vocab.txt", PIECES);
+    scratch_write(file, text);
+    gb_vocab *vocab = gb_vocabulary_read("bad", &status);
+    cr_expect(!vocab && status.code == GB_DATA && strstr(status.what, what), "%s: %s", text,
+              status.what);
+    gb_vocab_destroy(vocab);
+    cr_assert(gb_remove_tree("bad", NULL));
+}
+
+/* Which would keep capitals and accents, and cut Chinese otherwise. */
+Test(tokenizers, words_without_their_normalizer_are_refused)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    scratch_write("m/tokenizer.json",
+                  "{\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},"
+                  "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\","
+                  "\"continuing_subword_prefix\":\"##\",\"vocab\":{" PIECES_JSON "}}}");
+    cr_expect_null(gb_vocabulary_read("m", &status));
+    cr_expect(strstr(status.what, "the normalizer \"BertNormalizer\""), "%s", status.what);
+    scratch_leave(&s);
+}
+
+Test(tokenizers, files_that_disagree_are_refused)
+{
+    scratch s = scratch_enter();
+    disagrees("bad/added_tokens.json", "{\"[ENT]\":3}", "which vocab.txt gives to \"[SEP]\"");
+    disagrees("bad/added_tokens.json", "{\"[ENT]\":-3}", "has no id of its own");
+    disagrees("bad/special_tokens_map.json", "{\"additional_special_tokens\":[\"[X]\"]}",
+              "\"[X]\" of additional_special_tokens has no id");
+    disagrees("bad/tokenizer.json",
+              "{\"normalizer\":{\"type\":\"BertNormalizer\",\"strip_accents\":false}}",
+              "\"strip_accents\" is false");
+    disagrees("bad/tokenizer.json",
+              "{\"normalizer\":{\"type\":\"BertNormalizer\",\"handle_chinese_chars\":false}}",
+              "\"handle_chinese_chars\" is false");
+    scratch_leave(&s);
+}
