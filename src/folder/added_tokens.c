@@ -27,10 +27,12 @@ static double id_of(const json_t *token)
 /* Puts a token, whose reference is taken, into its place by id; the first one of a text counts. */
 static bool gather(const gathering *g, const char *file, json_t *token)
 {
+    if (!token)
+        return gb_fail_memory(g->status, "reading a tokenizer");
     const char *text = gb_json_text(token, "content");
     double id = id_of(token);
     size_t at = 0, count = json_array_size(g->list);
-    bool known = false, other = !token || !*text || !(id >= 0 && id < FOLDER_MANY_IDS);
+    bool known = false, other = !*text || !(id >= 0 && id < FOLDER_MANY_IDS);
     for (size_t i = 0; !other && i < count; i++) {
         const json_t *there = json_array_get(g->list, i);
         bool same = strcmp(gb_json_text(there, "content"), text) == 0;
@@ -177,8 +179,10 @@ bool folder_add_tokens(const char *dir, const folder_tokens *files, gb_vocab *vo
                        gb_status *status)
 {
     const gathering g = {dir, json_array(), vocab, status};
+    if (!g.list)
+        return gb_fail_memory(status, "reading a tokenizer");
     const json_t *decoder = json_object_get(files->config, "added_tokens_decoder");
-    bool ok = g.list && gather_decoder(&g, decoder) && gather_fast(&g, files->fast) &&
+    bool ok = gather_decoder(&g, decoder) && gather_fast(&g, files->fast) &&
               (json_is_object(decoder) || gather_old(&g, files->config, files->special)) &&
               folder_drop_markers(dir, g.list, gb_vocab_size(vocab), status);
     gb_vocab_end_pieces(vocab);

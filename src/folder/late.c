@@ -242,6 +242,8 @@ json_t *folder_late_markers(const char *dir, gb_status *status)
     bool ok = json && gb_json_get_string(json, names->query, names->file, &query, status) &&
               gb_json_get_string(json, names->passage, names->file, &passage, status);
     json_t *markers = ok ? json_pack("[s, s]", query, passage) : NULL;
+    if (!json ? !has_file(dir, names->file) : ok && !markers)
+        gb_fail_memory(status, "reading a tokenizer");
     json_decref(json);
     return markers;
 }
