@@ -133,6 +133,8 @@ typedef struct gb_text {
 } gb_text;
 void gb_text_append(gb_text *text, const char *bytes, size_t length);
 void gb_text_printf(gb_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A word of the shell, in quotes where it needs them. */
+void gb_text_shell_word(gb_text *text, const char *word);
 void gb_text_free(gb_text *text);
 /* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it,
  * out has failed too. */

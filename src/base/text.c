@@ -81,6 +81,23 @@ const char *gb_format_double(double value, char digits[40])
     return digits;
 }
 
+void gb_text_shell_word(gb_text *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:=+,@%-";
+    if (*word && !word[strspn(word, plain)]) {
+        gb_text_printf(text, "%s", word);
+        return;
+    }
+    gb_text_append(text, "'", 1);
+    for (; *word; word++)
+        if (*word == '\'')
+            gb_text_printf(text, "'\\''");
+        else
+            gb_text_append(text, word, 1);
+    gb_text_append(text, "'", 1);
+}
+
 size_t gb_utf8_step(const unsigned char *s, size_t n)
 {
     unsigned char lead = s[0], low = 0x80, high = 0xBF;

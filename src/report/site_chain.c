@@ -67,23 +67,6 @@ void report_chain_free(chain *all)
 
 /* ---- commands ---- */
 
-/* A word of the shell, quoted where it must be. */
-static void word(gb_text *out, const char *text)
-{
-    if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                    "_./:=+,@%-")]) {
-        gb_text_printf(out, "%s", text);
-        return;
-    }
-    gb_text_append(out, "'", 1);
-    for (; *text; text++)
-        if (*text == '\'')
-            gb_text_printf(out, "'\\''");
-        else
-            gb_text_append(out, text, 1);
-    gb_text_append(out, "'", 1);
-}
-
 static void option(gb_text *out, const char *name, const json_t *value)
 {
     char digits[40];
@@ -95,7 +78,7 @@ static void option(gb_text *out, const char *name, const json_t *value)
         return;
     gb_text_append(out, " ", 1);
     if (json_is_string(value))
-        word(out, json_string_value(value));
+        gb_text_shell_word(out, json_string_value(value));
     else if (json_is_real(value))
         gb_text_printf(out, "%s", gb_format_double(json_real_value(value), digits));
     else
@@ -106,7 +89,7 @@ static void input_option(gb_text *out, const char *name, const char *label, cons
 {
     gb_text_printf(out, " \\\n    --%s ", name);
     if (label) {
-        word(out, label);
+        gb_text_shell_word(out, label);
         gb_text_append(out, "=", 1);
     }
     if (strncmp(identity, "sha256:", 7))
@@ -124,11 +107,11 @@ void report_chain_command(const chain_step *step, gb_text *out)
     const char *kind = gb_json_text(step->run, "kind"), *name;
     json_t *settings = json_object_get(step->run, "settings"), *value, *one;
     gb_text_printf(out, "gabbro ");
-    word(out, !strcmp(kind, "tokens") ? "tokenize" : kind);
+    gb_text_shell_word(out, !strcmp(kind, "tokens") ? "tokenize" : kind);
     const char *operand = !strcmp(kind, "pretrain") ? gb_json_text(settings, "objective") : "";
     if (*operand) {
         gb_text_append(out, " ", 1);
-        word(out, operand);
+        gb_text_shell_word(out, operand);
     }
     size_t i;
     json_object_foreach(json_object_get(step->run, "inputs"), name, value)

@@ -86,28 +86,15 @@ static const char *label_word(lua_State *L, const char *label)
     return keep(L, word);
 }
 
-/* A word as a shell reads it, and people where it needs no quotes. */
-static void write_word(gb_text *line, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_~";
-    if (word[strspn(word, plain)] == '\0') {
-        gb_text_printf(line, " %s", word);
-        return;
-    }
-    gb_text_printf(line, " '");
-    for (; *word; word++)
-        gb_text_printf(line, *word == '\'' ? "'\\''" : "%c", *word);
-    gb_text_printf(line, "'");
-}
-
 /* The command as people read it. */
 static const char *write_line(repro_host *h, const labelled_word *words, size_t count)
 {
     gb_text line = {0};
     gb_text_printf(&line, "gabbro");
     for (size_t i = 0; i < count; i++) {
-        write_word(&line, words[i].word.text);
+        gb_text_printf(&line, " ");
+        if (*words[i].word.text || !words[i].label)
+            gb_text_shell_word(&line, words[i].word.text);
         if (words[i].label)
             gb_text_printf(&line, "<%s>", words[i].label);
     }
