@@ -229,22 +229,38 @@ static const late_names of_colbert = {COLBERT_SETTINGS,
                                       "attend_to_mask_tokens",
                                       {"[unused0]", "[unused1]"}};
 
+static const late_names *names_in(const char *dir)
+{
+    return has_file(dir, PYLATE_SETTINGS) ? &of_pylate : &of_colbert;
+}
+
+/* The object of that file, an empty one where there is none; its path, which the caller frees. */
+static json_t *load_settings(const char *dir, const late_names *names, char **path,
+                             gb_status *status)
+{
+    if (!(*path = gb_path_join(status, dir, names->file)))
+        return NULL;
+    if (gb_file_exists(*path))
+        return gb_json_load(*path, GB_JSON_REALS, status);
+    json_t *none = json_object();
+    return none ? none : (gb_fail_memory(status, "reading a model"), NULL);
+}
+
 json_t *folder_late_markers(const char *dir, gb_status *status)
 {
     if (gb_folder_late_kind(dir) != GB_LATE_COLBERT)
         return json_array();
-    bool pylate = has_file(dir, PYLATE_SETTINGS);
-    const late_names *names = pylate ? &of_pylate : &of_colbert;
-    json_t *json = has_file(dir, names->file)
-                       ? gb_json_load_in(dir, names->file, GB_JSON_REALS, status)
-                       : json_object();
+    const late_names *names = names_in(dir);
+    char *path;
+    json_t *json = load_settings(dir, names, &path, status);
     const char *query = names->markers[0], *passage = names->markers[1];
-    bool ok = json && gb_json_get_string(json, names->query, names->file, &query, status) &&
-              gb_json_get_string(json, names->passage, names->file, &passage, status);
+    bool ok = json && gb_json_get_string(json, names->query, path, &query, status) &&
+              gb_json_get_string(json, names->passage, path, &passage, status);
     json_t *markers = ok ? json_pack("[s, s]", query, passage) : NULL;
-    if (!json ? !has_file(dir, names->file) : ok && !markers)
+    if (ok && !markers)
         gb_fail_memory(status, "reading a tokenizer");
     json_decref(json);
+    free(path);
     return markers;
 }
 
@@ -263,12 +279,10 @@ static bool read_members(const json_t *json, const late_names *names, const char
 static bool read_colbert(const gb_folder *folder, const gb_vocab *vocab, gb_late_settings *late,
                          gb_status *status)
 {
-    bool pylate = has_file(gb_folder_path(folder), PYLATE_SETTINGS);
-    const late_names *names = pylate ? &of_pylate : &of_colbert;
-    char *path = gb_path_join(status, gb_folder_path(folder), names->file);
-    json_t *json = !path                  ? NULL
-                   : gb_file_exists(path) ? gb_json_load(path, GB_JSON_REALS, status)
-                                          : json_object();
+    const late_names *names = names_in(gb_folder_path(folder));
+    bool pylate = names == &of_pylate;
+    char *path;
+    json_t *json = load_settings(gb_folder_path(folder), names, &path, status);
     const char *markers[2] = {names->markers[0], names->markers[1]};
     const char *similarity = "cosine";
     bool punctuation = true;
