@@ -184,7 +184,6 @@ static char *behind_links(const char *path, gb_status *status)
  * written where it stands: others have written into it, and will. */
 static int standard_at(const char *path)
 {
-    fflush(stdout);
     return gb_os_is_at(STDOUT_FILENO, path)   ? STDOUT_FILENO
            : gb_os_is_at(STDERR_FILENO, path) ? STDERR_FILENO
                                               : -1;
@@ -231,6 +230,7 @@ gb_out *gb_out_open(const char *path, gb_status *status)
     bool there = stat(path, &info) == 0;
     int fd, own = there ? standard_at(path) : -1;
     if (own >= 0 || (there && !S_ISREG(info.st_mode))) {
+        fflush(stdout); /* what was printed comes first */
         fd = GB_TRY_CALL(own >= 0 ? dup(own) : gb_os_open(path, O_WRONLY));
         if (fd < 0)
             fail_errno(status, path, "cannot write", errno);

@@ -461,8 +461,7 @@ static void claims(const site_table *table, gb_text *out)
         "<q>paper</q> stands the same difference of the paper's own cells. Rows at chance and "
         "columns at their ceiling are not compared. p is a paired t-test over the queries of one "
         "seed; it decides nothing. Bars are in points unless they have a scale of their own, with "
-        "an "
-        "arrow where they go on beyond it.</p>\n");
+        "an arrow where they go on beyond it.</p>\n");
 }
 
 static void deviations(const site_table *table, gb_text *out)

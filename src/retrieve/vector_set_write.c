@@ -52,12 +52,13 @@ static bool put_numbers(const writing *w, uint32_t number, const float *row, gb_
 {
     gb_number kind = number_of(w->form);
     float factor = 1;
-    size_t length;
     gb_status why = {0};
-    const char *id = gb_vector_set_id(w->set, number, &length);
-    if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, &why))
+    if (!gb_number_pack(kind, row, w->set->vectors.width, w->row, &factor, w->set->folder, &why)) {
+        size_t length;
+        const char *id = gb_vector_set_id(w->set, number, &length);
         return gb_fail(status, why.code, why.where, why.hint, "the vector of \"%.*s\": %s",
                        length < 80 ? (int)length : 80, id, why.what);
+    }
     if (w->rounding)
         gb_rounding_add(w->rounding, kind, row, w->set->vectors.width, w->row, factor);
     fwrite(w->row, gb_number_bytes(kind), w->set->vectors.width, gb_out_stream(w->out));
