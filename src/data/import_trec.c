@@ -1,8 +1,9 @@
 /* TREC's documents: <DOC> <DOCNO> id </DOCNO> ... </DOC>, in a file or all files *.trec of a
- * folder. The title is what lies in <TITLE>, <HEADLINE>, <TTL> or <HL>, the text what lies in the
- * other elements, tags taken out; elements that only describe the document are left out. MS MARCO's
- * have address, title and text as the lines of <TEXT>. Queries and judgements lie beside them as MS
- * MARCO's do. */
+ * folder. The title is what lies in <TITLE>, <HEADLINE>, <TTL>, <HL> or <H3>, the text what lies in
+ * the other elements, tags taken out; elements that only describe the document are left out. Names
+ * in small letters are the same where <doc> is in small letters. MS MARCO's have address, title and
+ * text as the lines of <TEXT>, which are no SGML: only there "&amp;" stays. Queries and judgements
+ * lie beside them as MS MARCO's do. */
 #include "data/import.h"
 
 #include <ctype.h>
@@ -20,8 +21,10 @@ typedef struct document {
     gb_import *import;   /* where it goes */
     gb_lines *lines;     /* what is read */
     bool open;           /* behind its <DOC> */
+    bool small;          /* which is <doc> */
     char element[16];    /* the innermost one that says what it holds, "": none */
-    part part;           /* and what that is */
+    char outer[16];      /* the one around it that did not, such as <HEADER>, "": none */
+    part part;           /* what the innermost holds */
     uint32_t text_lines; /* of <TEXT> so far */
     bool address;        /* the first of them was one: the next is the title */
     gb_text id, title, text;
@@ -78,12 +81,35 @@ static void add_piece(document *d, const char *words, size_t length)
     add_words(text && d->address && line == 1 ? &d->title : to[d->part], words, length);
 }
 
+/* Names of characters that SGML does not take as they are. */
+static void decode(gb_text *text)
+{
+    static const struct {
+        const char *name; /* as it is written */
+        char is;          /* the character */
+    } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    size_t to = 0, step;
+    for (size_t at = 0; at < text->length; at += step) {
+        char c = text->data[at];
+        step = 1;
+        for (size_t i = 0; c == '&' && i < sizeof names / sizeof *names; i++)
+            if (!strncmp(text->data + at, names[i].name, strlen(names[i].name))) {
+                c = names[i].is;
+                step = strlen(names[i].name);
+                break;
+            }
+        text->data[to++] = c;
+    }
+    if (text->length)
+        text->data[text->length = to] = '\0';
+}
+
 static bool begin(document *d, gb_status *status)
 {
     if (d->open)
         return gb_lines_fail(d->lines, status, hint, "<DOC> inside a <DOC>");
     d->open = true;
-    d->element[0] = '\0';
+    d->element[0] = d->outer[0] = '\0';
     d->part = PART_NOTHING;
     d->text_lines = 0;
     d->address = false;
@@ -100,33 +126,53 @@ static bool end(document *d, gb_status *status)
         return gb_fail_memory(status, "reading documents");
     if (!d->id.length)
         return gb_lines_fail(d->lines, status, hint, "a document without <DOCNO>");
+    if (!d->address) {
+        decode(&d->title);
+        decode(&d->text);
+    }
     return data_import_passage(d->import, d->lines, d->id.data,
                                d->title.length ? d->title.data : "",
                                d->text.length ? d->text.data : "", GB_MAP_NONE, status);
 }
 
-/* A tag, without its brackets. Those with small letters, such as <p>, and unknown ones inside an
- * element are markup of the text. */
+/* The name of a tag as a capital one, "" where it is markup of the text, such as <p>. */
+static void read_name(const document *d, const char *name, size_t length, char element[16])
+{
+    size_t count = 0;
+    bool small = d->open ? d->small : length >= 3 && !strncmp(name, "doc", 3);
+    while (count < length && count < 15 &&
+           (isupper((unsigned char)name[count]) || isdigit((unsigned char)name[count]) ||
+            (small && islower((unsigned char)name[count])))) {
+        element[count] = (char)toupper((unsigned char)name[count]);
+        count++;
+    }
+    element[count] = '\0';
+}
+
+/* A tag, without its brackets. Unknown ones inside an element are markup of the text, and around a
+ * known one they are the place of what no known one holds. */
 static bool tag(document *d, const char *name, size_t length, gb_status *status)
 {
     bool closing = length && *name == '/';
     char element[16];
-    size_t from = closing, count = 0;
-    while (from + count < length && count + 1 < sizeof element &&
-           (isupper((unsigned char)name[from + count]) ||
-            isdigit((unsigned char)name[from + count]))) {
-        element[count] = name[from + count];
-        count++;
-    }
-    element[count] = '\0';
-    if (!strcmp(element, "DOC"))
+    read_name(d, name + closing, length - closing, element);
+    if (!strcmp(element, "DOC")) {
+        d->small = d->open ? d->small : islower((unsigned char)name[closing]);
         return closing ? end(d, status) : begin(d, status);
-    if (!d->open || !count)
+    }
+    if (!d->open || !*element)
         return true;
-    if (closing && !strcmp(element, d->element)) {
-        d->element[0] = '\0';
-        d->part = PART_NOTHING;
-    } else if (!closing && !d->element[0]) {
+    if (closing && (!strcmp(element, d->element) || !strcmp(element, d->outer))) {
+        bool inner = d->outer[0] && !strcmp(element, d->element);
+        memcpy(d->element, inner ? d->outer : "", inner ? sizeof d->outer : 1);
+        d->outer[0] = '\0';
+        d->part = inner ? PART_TEXT : PART_NOTHING;
+    } else if (!closing) {
+        bool known = part_of(element) != PART_TEXT || !strcmp(element, "TEXT");
+        bool inside = d->element[0], wrapper = d->part == PART_TEXT && strcmp(d->element, "TEXT");
+        if (inside && !(known && wrapper && !d->outer[0]))
+            return true;
+        memcpy(d->outer, d->element, sizeof d->outer);
         memcpy(d->element, element, sizeof element);
         d->part = part_of(element);
     }

@@ -8,13 +8,17 @@
 
 static void write_trec(const char *path)
 {
-    scratch_write(path,
-                  "<DOC>\n<DOCNO>D1</DOCNO>\n<TEXT>\nhttps://example.org/elbe\nThe Elbe\n"
-                  "The Elbe flows < 1 km\n  north.\n\n</TEXT>\n</DOC>\n"
-                  "<DOC>\n<DOCNO> LA01-1 </DOCNO>\n<DOCID> 1 </DOCID>\n<HEADLINE>\n<P>\nRocks "
-                  "cool\n</P>\n</HEADLINE>\n<TEXT>\n<P>\nBasalt <F P=1>cools</F> fast.</P>\n"
-                  "</TEXT><GRAPHIC>A map.</GRAPHIC>\n</DOC>\n"
-                  "<DOC><DOCNO>3</DOCNO><TEXT></TEXT></DOC>\n");
+    scratch_write(
+        path, "<DOC>\n<DOCNO>D1</DOCNO>\n<TEXT>\nhttps://example.org/elbe\nThe Elbe\n"
+              "The Elbe flows < 1 km\n  north.\n\n</TEXT>\n</DOC>\n"
+              "<DOC>\n<DOCNO> LA01-1 </DOCNO>\n<DOCID> 1 </DOCID>\n<HEADLINE>\n<P>\nRocks "
+              "cool\n</P>\n</HEADLINE>\n<TEXT>\n<P>\nBasalt <F P=1>cools</F> fast.</P>\n"
+              "</TEXT><GRAPHIC>A map.</GRAPHIC>\n</DOC>\n"
+              "<DOC><DOCNO>3</DOCNO><TEXT></TEXT></DOC>\n"
+              "<DOC><DOCNO>FBIS3-1</DOCNO><HEADER><DATE1>21 Mar</DATE1> Europe <H3><TI>Ore "
+              "&amp; ice</TI></H3>\n</HEADER><TEXT>AT&amp;amp;T &lt; <p>&#38; R&D</TEXT></DOC>\n"
+              "<doc>\n<docno>5</docno><title>small</title>\n<text>letters <b>too</b></text>\n"
+              "</doc>\n");
 }
 
 Test(formats, trec_documents)
@@ -24,18 +28,23 @@ Test(formats, trec_documents)
     scratch_write("docs/queries.dev.tsv", "q1\twhere does it flow\n");
     scratch_write("docs/qrels.dev.tsv", "q1\t0\tD1\t1\n");
     gb_collection *c = import_plain("docs", "out");
-    cr_assert_eq(c->passages, 3);
+    cr_assert_eq(c->passages, 5);
     expect_row(c->passage_ids, 1, "LA01-1");
     expect_row(c->titles, 0, "The Elbe");
     expect_row(c->texts, 0, "The Elbe flows < 1 km north.");
     expect_row(c->titles, 1, "Rocks cool");
     expect_row(c->texts, 1, "Basalt cools fast. A map.");
     expect_row(c->texts, 2, "");
+    expect_row(c->titles, 3, "Ore & ice");
+    expect_row(c->texts, 3, "Europe AT&amp;T < &#38; R&D");
+    expect_row(c->passage_ids, 4, "5");
+    expect_row(c->titles, 4, "small");
+    expect_row(c->texts, 4, "letters too");
     cr_expect_str_eq(c->splits, "dev");
     gb_collection_close(c);
     write_trec("alone.trec");
     c = import_plain("alone.trec", "alone");
-    cr_expect_eq(c->passages, 3);
+    cr_expect_eq(c->passages, 5);
     gb_collection_close(c);
     static const struct {
         const char *text, *what;
