@@ -63,6 +63,10 @@ bool gb_objects_first(const char *path, json_t **object, gb_status *status);
 
 /* The string of a member, or "" if there is none. It lives as long as the object. */
 const char *gb_json_text(const json_t *object, const char *key);
+/* An id: a string, or a whole number as text in number[GB_JSON_NUMBER]; NULL: the value (or NULL)
+ * is neither. */
+#define GB_JSON_NUMBER 24 /* bytes that hold any whole number of JSON and its NUL */
+const char *gb_json_id(const json_t *value, char number[GB_JSON_NUMBER]);
 
 /* Read a member into *value, which stays as it is if the member is missing or null. A member of
  * another type fails with GB_DATA, naming the key and the file `path`. Strings live as long as the

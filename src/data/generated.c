@@ -79,7 +79,7 @@ static bool spool_add(spool *to, uint32_t passage, const char *text, gb_status *
 static bool take_queries(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     spool *to = ctx;
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
     if (!id)
         return false;

@@ -13,7 +13,7 @@ static const char *or_else(const json_t *object, const char *key, const char *ot
 
 static bool take_passage(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id =
         data_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
     const char *title = id ? data_jsonl_string(lines, object, "title", true, status) : NULL;
@@ -30,7 +30,7 @@ bool data_import_corpus(gb_import *import, const char *path, gb_status *status)
 
 static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id =
         data_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
     const char *key = or_else(object, "text", "query");

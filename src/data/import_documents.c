@@ -16,7 +16,7 @@ static bool read_given_passages(gb_import *import, const gb_lines *lines, const 
         return gb_lines_fail(lines, status, NULL, "\"passages\" is not a list of passages");
     json_array_foreach(passages, index, passage)
     {
-        char number[24];
+        char number[GB_JSON_NUMBER];
         const char *id = data_jsonl_id(lines, passage, "id", "_id", number, status);
         const char *text = id ? data_jsonl_string(lines, passage, "text", false, status) : NULL;
         if (!text || !data_import_passage(import, lines, id, title, text, document, status))
@@ -29,7 +29,7 @@ static bool read_given_passages(gb_import *import, const gb_lines *lines, const 
 static bool take_document(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     gb_import_cutter *cut = ctx;
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
     const char *title = id ? data_jsonl_string(lines, object, "title", true, status) : NULL;
     if (!title)
@@ -82,7 +82,7 @@ static bool place_passages(void *ctx, const gb_lines *lines, const json_t *objec
         return gb_lines_fail(lines, status, NULL, "no list \"passages\"");
     json_array_foreach(passages, index, passage)
     {
-        char number[24];
+        char number[GB_JSON_NUMBER];
         const char *id = data_jsonl_id(lines, passage, "id", "_id", number, status);
         if (!id)
             return false;

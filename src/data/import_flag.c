@@ -8,7 +8,7 @@
 
 static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
     const char *text = id ? data_jsonl_string(lines, object, "text", false, status) : NULL;
     return text && data_import_query(ctx, lines, id, text, status);

@@ -181,7 +181,7 @@ static bool take_spans(ids_file *f, const json_t *spans, const char *id, uint32_
 static bool take_line(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     ids_file *f = ctx;
-    char number[24];
+    char number[GB_JSON_NUMBER];
     f->lines = lines;
     if (!data_import_is_ids(object))
         return gb_lines_fail(lines, status, "\"spans\", \"anchor\" or \"text\" are lists of ids",

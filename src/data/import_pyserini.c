@@ -10,7 +10,7 @@
 static bool take_passage(gb_import *import, const gb_lines *lines, json_t *object,
                          gb_status *status)
 {
-    char number[24];
+    char number[GB_JSON_NUMBER];
     const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
     const char *contents = id ? data_jsonl_string(lines, object, "contents", false, status) : NULL;
     if (!contents)

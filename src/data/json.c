@@ -1,26 +1,19 @@
 /* Members of the objects in the JSON lines of collections. */
 #include "data/json.h"
 
-#include <stdio.h>
-
 static const char layout_hint[] = "docs/reference/formats.md describes the layouts that are read";
 
 const char *data_jsonl_id(const gb_lines *lines, const json_t *object, const char *key,
-                          const char *other, char number[24], gb_status *status)
+                          const char *other, char number[GB_JSON_NUMBER], gb_status *status)
 {
     const json_t *value = json_object_get(object, key);
     if (!value && other)
         value = json_object_get(object, other);
-    if (json_is_integer(value)) {
-        snprintf(number, 24, "%lld", (long long)json_integer_value(value));
-        return number;
-    }
-    if (!json_is_string(value)) {
+    const char *id = gb_json_id(value, number);
+    if (!id)
         gb_lines_fail(lines, status, layout_hint, value ? "\"%s\" is not a string" : "no \"%s\"",
                       key);
-        return NULL;
-    }
-    return json_string_value(value);
+    return id;
 }
 
 const char *data_jsonl_string(const gb_lines *lines, const json_t *object, const char *key,

@@ -40,11 +40,10 @@ static const char *const negative_keys[] = {"negative_passages", "neg", "negativ
 /* A string, or a whole number as one: it takes the number's place in `of`, which owns it. */
 static const char *as_string(json_t *of, const char *key, json_t *value)
 {
-    char digits[24];
+    char number[GB_JSON_NUMBER];
     if (!json_is_integer(value))
         return json_string_value(value);
-    snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
-    json_t *string = json_string(digits);
+    json_t *string = json_string(gb_json_id(value, number));
     json_object_set_new(of, key, string);
     return json_string_value(string);
 }
@@ -124,9 +123,8 @@ static bool add_passages(training_file *file, json_t *value, training_list *list
                 return false;
             continue;
         }
-        char digits[24];
-        snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(item));
-        json_t *string = json_string(digits); /* the array owns it */
+        char number[GB_JSON_NUMBER];
+        json_t *string = json_string(gb_json_id(item, number)); /* the array owns it */
         json_array_set_new(value, index, string);
         if (!add(list, (training_passage){.id = json_string_value(string), .score = NAN}, status))
             return false;

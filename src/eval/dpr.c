@@ -22,7 +22,7 @@ typedef struct dpr_file {
     dpr_hit *hits;              /* of a question */
     size_t capacity;            /* of hits */
     uint32_t number;            /* objects before */
-    char text[24];              /* of an id that is a number */
+    char text[GB_JSON_NUMBER];  /* of an id that is a number */
 } dpr_file;
 
 bool eval_dpr_begins(const char *line, size_t length)
@@ -37,13 +37,9 @@ bool eval_dpr_begins(const char *line, size_t length)
 static const char *id_in(dpr_file *f, const json_t *object, const char *const *keys)
 {
     for (; *keys; keys++) {
-        const json_t *value = json_object_get(object, *keys);
-        if (json_is_string(value))
-            return json_string_value(value);
-        if (!json_is_integer(value))
-            continue;
-        snprintf(f->text, sizeof f->text, "%lld", (long long)json_integer_value(value));
-        return f->text;
+        const char *id = gb_json_id(json_object_get(object, *keys), f->text);
+        if (id)
+            return id;
     }
     return NULL;
 }

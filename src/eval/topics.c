@@ -44,12 +44,9 @@ static bool json_line(const sink *to, const char *line, size_t length, gb_status
     json_t *object = gb_json_line(lines, line, length, 0, status);
     if (!object)
         return false;
-    const json_t *number = json_object_get(object, "_id");
-    number = number ? number : json_object_get(object, "id");
-    char digits[32] = "";
-    if (json_is_integer(number))
-        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(number));
-    const char *id = *digits ? digits : string_field(object, "_id", "id");
+    const json_t *value = json_object_get(object, "_id");
+    char number[GB_JSON_NUMBER];
+    const char *id = gb_json_id(value ? value : json_object_get(object, "id"), number);
     const char *title = string_field(object, "title", NULL);
     const char *text = string_field(object, "text", "contents");
     bool ok;

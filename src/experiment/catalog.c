@@ -80,12 +80,10 @@ static void add_word(gb_text *out, int *count, const char *word)
 
 static void add_setting(const json_t *value, gb_text *out, int *count)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-    if (json_is_integer(value))
-        add_word(out, count, number);
-    else if (json_is_string(value) && strcmp(json_string_value(value), "none") != 0)
-        add_word(out, count, json_string_value(value));
+    char number[GB_JSON_NUMBER];
+    const char *word = gb_json_id(value, number);
+    if (word && strcmp(word, "none") != 0)
+        add_word(out, count, word);
 }
 
 /* "(cotmae, query)": settings, who found the negatives, BM25 where there is no model. */

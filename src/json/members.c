@@ -9,6 +9,14 @@ const char *gb_json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+const char *gb_json_id(const json_t *value, char number[GB_JSON_NUMBER])
+{
+    if (!json_is_integer(value))
+        return json_string_value(value);
+    snprintf(number, GB_JSON_NUMBER, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    return number;
+}
+
 static bool fail_type(const char *path, const char *key, const char *expected, gb_status *status)
 {
     return gb_fail(status, GB_DATA, path, "correct the file", "\"%s\" is not %s", key, expected);

@@ -1,4 +1,5 @@
 /* Queries with texts appended, such as those that a generator writes for them (GAR). */
+#include <gabbro/json.h>
 #include <gabbro/lexical.h>
 
 #include <stdlib.h>
@@ -15,19 +16,19 @@ struct gb_expansions {
 static bool take(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     gb_expansions *e = ctx;
-    const char *id = gb_json_text(object, "_id");
+    const json_t *value = json_object_get(object, "_id");
+    char number[GB_JSON_NUMBER];
+    const char *id = gb_json_id(value ? value : json_object_get(object, "id"), number);
     const char *text = json_string_value(json_object_get(object, "text"));
     uint32_t row;
     size_t length;
-    if (!*id)
-        id = gb_json_text(object, "id");
     if (!text)
         text = json_string_value(json_object_get(object, "query"));
-    if (!gb_names_row(e->names, id, strlen(id), &row, status))
-        return false;
-    if (!text || !*id)
+    if (!text || !id || !*id)
         return gb_lines_fail(lines, status, "a line is {\"_id\": \"q1\", \"text\": \"...\"}",
                              "no \"_id\", or no \"text\"");
+    if (!gb_names_row(e->names, id, strlen(id), &row, status))
+        return false;
     if (row >= e->count)
         return gb_lines_fail(lines, status, "expand the queries of this collection",
                              "there is no query \"%.80s\"", id);

@@ -1,4 +1,5 @@
 /* Exact search of sparse vectors in files of JSON lines. */
+#include <gabbro/json.h>
 #include <gabbro/lexical.h>
 
 #include <math.h>
@@ -28,11 +29,12 @@ static bool term_number(json_search *s, const char *term, bool grow, uint32_t *n
 static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, bool grow,
                        const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    const char *id = gb_json_text(object, "id"), *term;
+    char written[GB_JSON_NUMBER];
+    const char *id = gb_json_id(json_object_get(object, "id"), written), *term;
     const json_t *vector = json_object_get(object, "vector");
     json_t *value;
     uint32_t row;
-    if (!*id || !json_is_object(vector))
+    if (!id || !*id || !json_is_object(vector))
         return gb_lines_fail(lines, status,
                              "a line is {\"id\": \"p1\", \"vector\": {\"term\": 1.5}}",
                              "no \"id\", or no \"vector\" of terms");

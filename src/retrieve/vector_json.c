@@ -16,21 +16,20 @@ typedef struct reading {
     uint32_t rows;         /* so far */
 } reading;
 
-static const char *id_of(const json_t *object)
+static const char *id_of(const json_t *object, char number[GB_JSON_NUMBER])
 {
     static const char *const names[] = {"docid", "id", "_id"};
-    for (int i = 0; i < 3; i++) {
-        const char *id = json_string_value(json_object_get(object, names[i]));
-        if (id)
-            return id;
-    }
-    return NULL;
+    const char *id = NULL;
+    for (int i = 0; i < 3 && !id; i++)
+        id = gb_json_id(json_object_get(object, names[i]), number);
+    return id;
 }
 
 static bool take(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     reading *r = ctx;
-    const char *id = id_of(object);
+    char written[GB_JSON_NUMBER];
+    const char *id = id_of(object, written);
     const json_t *vector = json_object_get(object, "vector");
     size_t width = json_array_size(vector);
     if (!id || !*id || strpbrk(id, "\t\r\n"))

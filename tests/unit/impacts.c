@@ -13,12 +13,12 @@ static void setup(void)
     folder = scratch_enter();
     scratch_write("queries.jsonl", "{\"id\": \"q1\", \"vector\": {\"cat\": 2, \"dog\": 0.5}}\n"
                                    "{\"id\": \"q2\", \"vector\": {\"emu\": 1, \"none\": 3}}\n"
-                                   "{\"id\": \"q3\", \"vector\": {}}\n");
+                                   "{\"id\": 3, \"vector\": {}}\n");
     scratch_write("passages.jsonl",
                   "{\"id\": \"p1\", \"contents\": \"x\", \"vector\": {\"cat\": 1, \"fox\": 9}}\n"
                   "{\"id\": \"p2\", \"vector\": {\"dog\": 4, \"cat\": 0}}\n"
                   "{\"id\": \"p3\", \"vector\": {\"cat\": 1.5, \"dog\": 1, \"emu\": 0.25}}\n"
-                  "{\"id\": \"p4\", \"vector\": {\"fox\": 1}}\n"
+                  "{\"id\": 4, \"vector\": {\"fox\": 1}}\n"
                   "{\"id\": \"p5\", \"vector\": {\"dog\": 4}}\n");
 }
 
@@ -93,6 +93,7 @@ static void expect_failure(const char *line, const char *what)
 Test(impacts, bad_lines)
 {
     expect_failure("{\"id\": \"p1\"}\n", "no \"vector\"");
+    expect_failure("{\"id\": 1.5, \"vector\": {}}\n", "no \"id\"");
     expect_failure("{\"id\": \"p1\", \"vector\": {\"cat\": -1}}\n", "weight of \"cat\" is -1");
     expect_failure("{\"id\": \"p1\", \"vector\": {\"cat\": \"much\"}}\n", "cat");
     expect_failure("{\"id\": \"p1\", \"vector\": {\"cat\": 1e39}}\n", "weight of \"cat\"");
