@@ -218,11 +218,15 @@ gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index);
 
 /* ---- reading a model folder ---- */
 
-/* An open model folder: config.json, model.safetensors or its index (otherwise pytorch_model.bin or
- * its index), and the optional side file gabbro.safetensors with tensors that transformers does not
- * know (heads, decoders). Names are canonical, whatever the file calls them: with or without the
- * prefix "bert.", LayerNorm as weight/bias or gamma/beta, the output bias as cls.predictions.bias
- * or cls.predictions.decoder.bias. */
+/* The file of a folder's tensors, for gb_safetensors_open: model.safetensors or its index,
+ * otherwise pytorch_model.bin or its index. Caller frees; NULL and GB_DATA: there is none. */
+char *gb_folder_tensor_file(const char *folder, gb_status *status);
+
+/* An open model folder: config.json, the file of its tensors, and the optional side file
+ * gabbro.safetensors with tensors that transformers does not know (heads, decoders). Names are
+ * canonical, whatever the file calls them: with or without the prefix "bert.", LayerNorm as
+ * weight/bias or gamma/beta, the output bias as cls.predictions.bias or
+ * cls.predictions.decoder.bias. */
 typedef struct gb_folder gb_folder;
 
 /* What the model of a folder makes, as bits: of a text states and vectors, or of two texts a score,

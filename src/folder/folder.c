@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define MODEL_FILE "model.safetensors"
-#define INDEX_FILE "model.safetensors.index.json"
 #define SIDE_FILE  "gabbro.safetensors"
 
 typedef struct entry {
@@ -327,20 +326,18 @@ bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, ui
 
 /* ---- opening ---- */
 
-/* The tensors' file: one, or an index of shards; as safetensors, or else as torch writes them.
- * Caller frees. */
-static char *tensor_path(const gb_folder *folder, gb_status *status)
+char *gb_folder_tensor_file(const char *folder, gb_status *status)
 {
-    static const char *const names[] = {MODEL_FILE, INDEX_FILE, "pytorch_model.bin",
+    static const char *const names[] = {MODEL_FILE, MODEL_FILE ".index.json", "pytorch_model.bin",
                                         "pytorch_model.bin.index.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = gb_path_join(status, folder->body, names[i]);
+        char *path = gb_path_join(status, folder, names[i]);
         if (!path || gb_file_exists(path))
             return path;
         free(path);
     }
-    gb_fail(status, GB_DATA, folder->path, "give a Hugging Face model folder",
-            "no " MODEL_FILE " in the folder");
+    gb_fail(status, GB_DATA, folder, "give a Hugging Face model folder, or fetch it again",
+            "no " MODEL_FILE " in the folder, and no pytorch_model.bin");
     return NULL;
 }
 
@@ -362,7 +359,7 @@ static bool open_files(gb_folder *folder, gb_status *status)
               folder_read_architecture(config, folder->architecture, status);
     folder->kind = GB_FOLDER_ENCODER;
     free(config);
-    char *model = ok ? tensor_path(folder, status) : NULL;
+    char *model = ok ? gb_folder_tensor_file(folder->body, status) : NULL;
     folder->model = model ? gb_safetensors_open(model, status) : NULL;
     free(model);
     char *side = folder->model ? gb_path_join(status, folder->body, SIDE_FILE) : NULL;

@@ -90,7 +90,6 @@ static bool check_dense(const char *dir, gb_status *status)
 
 bool folder_dense_file(const char *folder, char **file, gb_status *status)
 {
-    static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
     *file = NULL;
     if (!has_file(folder, "modules.json"))
         return true;
@@ -105,12 +104,8 @@ bool folder_dense_file(const char *folder, char **file, gb_status *status)
                      "modules.json has %zu projections, the last in \"%.100s\"", count, sub);
     else if (ok && dense)
         ok = (dir = gb_path_join(status, folder, sub)) && check_dense(dir, status);
-    for (int i = 0; ok && dir && !*file && i < 2; i++)
-        if (has_file(dir, names[i]))
-            ok = (*file = gb_path_join(status, dir, names[i])) != NULL;
-    if (ok && dir && !*file)
-        ok = gb_fail(status, GB_DATA, dir, "fetch or write the model again",
-                     "it has neither %s nor %s", names[0], names[1]);
+    if (ok && dir)
+        ok = (*file = gb_folder_tensor_file(dir, status)) != NULL;
     json_decref(modules);
     free(dir);
     return ok;

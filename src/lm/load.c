@@ -14,11 +14,7 @@ typedef struct source {
 
 static bool source_open(source *s, const char *folder, gb_status *status)
 {
-    s->path = gb_path_join(status, folder, "model.safetensors");
-    if (s->path && !gb_file_exists(s->path)) {
-        free(s->path);
-        s->path = gb_path_join(status, folder, "model.safetensors.index.json");
-    }
+    s->path = gb_folder_tensor_file(folder, status);
     s->tensors = s->path ? gb_safetensors_open(s->path, status) : NULL;
     return s->tensors != NULL;
 }

@@ -166,9 +166,10 @@ static bool take_text(void *self, uint32_t passage, uint32_t query, const uint32
 /* Hash of the weights' file, or of all of a folder whose weights lie in several. */
 static bool hash_weights(gb_querygen *g, gb_status *status)
 {
-    char *path = gb_path_join(status, g->folder, "model.safetensors");
-    bool ok = path && (gb_file_exists(path) ? gb_hash_file(path, g->weights, status)
-                                            : gb_hash_tree(g->folder, g->weights, status));
+    char *path = gb_folder_tensor_file(g->folder, status);
+    bool ok = path && (gb_ends_with(path, strlen(path), ".json")
+                           ? gb_hash_tree(g->folder, g->weights, status)
+                           : gb_hash_file(path, g->weights, status));
     free(path);
     return ok;
 }

@@ -33,11 +33,11 @@ static void write_rounded(const char *name, gb_quant quant)
 {
     gb_status status = {0};
     char path[600];
-    snprintf(path, sizeof path, "%s/%s/model.safetensors", GB_GOLDEN, name);
-    if (!gb_file_exists(path))
-        snprintf(path, sizeof path, "%s/%s/model.safetensors.index.json", GB_GOLDEN, name);
-    gb_safetensors *from = gb_safetensors_open(path, &status);
+    snprintf(path, sizeof path, "%s/%s", GB_GOLDEN, name);
+    char *file = gb_folder_tensor_file(path, &status);
+    gb_safetensors *from = file ? gb_safetensors_open(file, &status) : NULL;
     MUST(from);
+    free(file);
     size_t count = gb_safetensors_count(from);
     gb_weight *weights = gb_alloc(count, sizeof *weights, &status);
     for (size_t i = 0; i < count; i++) {
