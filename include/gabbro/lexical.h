@@ -23,8 +23,8 @@ typedef struct gb_term_source {
     bool (*terms)(void *state, const char *text, size_t length, gb_term_fn *term, void *ctx,
                   gb_status *status); /* false: it failed, or term() returned false */
 } gb_term_source;
-gb_term_source gb_terms_english(void);                            /* stemmed words, by gb_analyze */
-gb_term_source gb_terms_wordpiece(const gb_tokenizer *tokenizer); /* token ids */
+gb_term_source gb_terms_english(void);                         /* stemmed words, by gb_analyze */
+gb_term_source gb_terms_tokens(const gb_tokenizer *tokenizer); /* token ids */
 
 /* Pseudo-relevance feedback by RM3 (Abdul-Jaleel et al., TREC 2004; relevance models of Lavrenko
  * and Croft, SIGIR 2001), with the choices of Anserini's Rm3Reranker. The first search gives the
@@ -158,8 +158,8 @@ typedef struct gb_bm25_folder_params {
     const char *queries; /* file for gb_read_queries; NULL: the queries of the folder */
     const char *qrels;   /* file of judgements; NULL: qrels/SPLIT.tsv of the folder */
     const char *split;   /* NULL: test, otherwise dev */
-    const char *vocab;   /* vocab.txt: terms are its WordPieces; NULL: stemmed words */
-    gb_bm25_settings bm25; /* how it is searched */
+    const char *vocabulary; /* folder for gb_vocabulary_read, whose tokens are terms; NULL: words */
+    gb_bm25_settings bm25;  /* how it is searched */
 } gb_bm25_folder_params;
 
 /* An index of the passages ("title text") of a folder, and queries to search for. */
@@ -176,7 +176,7 @@ typedef struct gb_bm25_folder {
     gb_collection *collection; /* the folder as a stored collection, or NULL */
     gb_names *stored_queries;  /* ids of its queries, or NULL */
     gb_topics topics;          /* queries of a file */
-    gb_vocab *vocab;           /* vocabulary of params.vocab, or NULL */
+    gb_vocab *vocab;           /* of params.vocabulary, or NULL */
     gb_tokenizer *tokenizer;   /* its tokenizer */
 } gb_bm25_folder;
 /* Reads a folder and indexes it. Judgements of queries without a text and of passages that do not

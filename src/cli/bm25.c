@@ -71,7 +71,8 @@ static void print_index(const gb_bm25_folder *f, const gb_bm25_folder_params *pa
            gb_bm25_count(f->index));
     printf("index        BM25 k1 %g b %g%s, %s, %u terms, %.1f s\n", params->bm25.k1,
            params->bm25.b, params->bm25.rm3 ? " with RM3" : "",
-           params->vocab ? "WordPiece" : "Porter stems without Lucene's stop words",
+           params->vocabulary ? "tokens of a vocabulary"
+                              : "Porter stems without Lucene's stop words",
            gb_bm25_terms(f->index), f->index_s);
 }
 
@@ -114,8 +115,10 @@ static int run(const gb_call *call)
          "queries instead of DIR's: JSON lines, qid<TAB>text, or TREC topics"},
         {"qrels", GB_OPTION_TEXT, &o.folder.qrels, 0, "FILE",
          "judgements instead of DIR's, in the layout of TREC, MS MARCO or BEIR"},
-        {"vocab", GB_OPTION_TEXT, &o.folder.vocab, 0, "FILE",
-         "take WordPieces of this vocab.txt for terms instead of stemmed words"},
+        {"vocabulary", GB_OPTION_TEXT, &o.folder.vocabulary, 0, "DIR",
+         "take tokens of this vocabulary's artifact, or of this model's folder, for terms instead "
+         "of "
+         "stemmed words"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1, .max = INT32_MAX},
         {"level", GB_OPTION_U32, &o.level, 0, NULL, "smallest grade that is relevant", .min = 1,
          .max = INT32_MAX},

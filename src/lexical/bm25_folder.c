@@ -1,6 +1,8 @@
 /* BM25 over a folder: a stored collection, or a BEIR data set as it was fetched. */
 #include "bm25.h"
 
+#include <gabbro/folder.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +16,15 @@ typedef struct indexing {
 static bool create_index(gb_bm25_folder *f, const gb_bm25_folder_params *params, gb_status *status)
 {
     gb_bm25_params how = gb_bm25_settings_params(&params->bm25);
-    if (params->vocab && how.rm3.passages)
+    if (params->vocabulary && how.rm3.passages)
         return gb_fail(status, GB_USAGE, NULL, "leave one of them out",
-                       "--rm3 chooses words, and --vocab makes WordPieces of them");
-    if (params->vocab) {
-        f->vocab = gb_vocab_load(params->vocab, status);
-        f->tokenizer =
-            f->vocab ? gb_tokenizer_create(f->vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
-        if (!f->tokenizer)
+                       "--rm3 chooses words, and --vocabulary makes tokens of them");
+    if (params->vocabulary) {
+        if (!(f->vocab = gb_vocabulary_read(params->vocabulary, status)) ||
+            !(f->tokenizer =
+                  gb_tokenizer_create(f->vocab, gb_vocab_get_rules(f->vocab)->words, status)))
             return false;
-        how.source = gb_terms_wordpiece(f->tokenizer);
+        how.source = gb_terms_tokens(f->tokenizer);
     }
     f->index = gb_bm25_create(how, status);
     return f->index;

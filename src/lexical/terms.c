@@ -1,4 +1,4 @@
-/* Where BM25's terms come from: Lucene's English analysis, or WordPiece ids. */
+/* Where BM25's terms come from: Lucene's English analysis, or the ids of a tokenizer. */
 #include <gabbro/lexical.h>
 
 #include <stdlib.h>
@@ -26,30 +26,30 @@ gb_term_source gb_terms_english(void)
 }
 
 /* A tokenizer (shared, thread-safe) and the ids of the last text. */
-typedef struct wordpiece {
+typedef struct token_state {
     const gb_tokenizer *tokenizer; /* of the source */
     gb_ids ids;                    /* reused */
-} wordpiece;
+} token_state;
 
-static void *wordpiece_open(const void *config, gb_status *status)
+static void *tokens_open(const void *config, gb_status *status)
 {
-    wordpiece *state = gb_alloc(1, sizeof *state, status);
+    token_state *state = gb_alloc(1, sizeof *state, status);
     if (state)
         state->tokenizer = config;
     return state;
 }
 
-static void wordpiece_close(void *state)
+static void tokens_close(void *state)
 {
     if (state)
-        free(((wordpiece *)state)->ids.data);
+        free(((token_state *)state)->ids.data);
     free(state);
 }
 
-static bool wordpiece_terms(void *state, const char *text, size_t length, gb_term_fn *term,
-                            void *ctx, gb_status *status)
+static bool tokens_terms(void *state, const char *text, size_t length, gb_term_fn *term, void *ctx,
+                         gb_status *status)
 {
-    wordpiece *own = state;
+    token_state *own = state;
     own->ids.count = 0;
     if (!gb_tokenize(own->tokenizer, text, length, &own->ids, status))
         return false;
@@ -59,8 +59,7 @@ static bool wordpiece_terms(void *state, const char *text, size_t length, gb_ter
     return true;
 }
 
-gb_term_source gb_terms_wordpiece(const gb_tokenizer *tokenizer)
+gb_term_source gb_terms_tokens(const gb_tokenizer *tokenizer)
 {
-    return (gb_term_source){"wordpiece", tokenizer, wordpiece_open, wordpiece_close,
-                            wordpiece_terms};
+    return (gb_term_source){"tokens", tokenizer, tokens_open, tokens_close, tokens_terms};
 }

@@ -90,8 +90,8 @@ fault 2 "generated queries that nothing appends" 'give --queries-per-passage' \
     gabbro bm25-run --collection "$collection" --generated "$collection"
 fault 2 "settings of RM3 without it" 'give --rm3' \
     gabbro bm25-run --collection "$collection" --feedback-terms 5
-fault 2 "RM3 over WordPieces" 'leave one of them out' \
-    "$GABBRO" bm25 --collection beir --rm3 --vocab vocab.txt
+fault 2 "RM3 over tokens" 'leave one of them out' \
+    "$GABBRO" bm25 --collection beir --rm3 --vocabulary bert
 fault 2 "generated queries of a folder that is no collection" 'only a stored collection has' \
     "$GABBRO" bm25 --collection beir --queries-per-passage 3
 fault 2 "settings of BM25 of a retriever" 'options of BM25 without --bm25' \

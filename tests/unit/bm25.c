@@ -446,16 +446,43 @@ Test(bm25, scifact)
 /* The same over WordPieces: nDCG@10 .6718, R@100 .9213, R@1000 .9743. */
 Test(bm25, scifact_wordpiece)
 {
-    char *folder = help_data("scifact"), *vocab = help_data("bert-base-uncased/vocab.txt");
+    char *folder = help_data("scifact"), *model = help_data("bert-base-uncased");
     int code;
     char *output = help_capture(
-        (const char *const[]){"bm25", "--collection", folder, "--vocab", vocab, NULL}, &code);
+        (const char *const[]){"bm25", "--collection", folder, "--vocabulary", model, NULL}, &code);
     cr_expect_eq(code, 0);
     expect_lines(output, (const char *const[]){" ndcg_cut_10            0.6718",
                                                " recall_100             0.9213",
                                                " recall_1000            0.9743", NULL});
     trust_figure("BM25 over WordPieces, SciFact, nDCG@10", output, " ndcg_cut_10 ", .6718);
-    free(output), free(vocab), free(folder);
+    free(output), free(model), free(folder);
+}
+
+/* Terms are what the vocabulary's folder makes of texts: here capitals count. */
+Test(bm25, cased_vocabulary)
+{
+    help_write("corpus.jsonl", "{\"_id\": \"1\", \"text\": \"the apple\"}\n"
+                               "{\"_id\": \"2\", \"text\": \"the Apple\"}\n");
+    help_write("queries.jsonl", "{\"_id\": \"q\", \"text\": \"Apple\"}\n");
+    help_write("qrels.tsv", "q\t0\t2\t1\n");
+    help_write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\napple\nApple\n");
+    help_write("tokenizer_config.json", "{\"do_lower_case\": false}");
+    gb_status status = {0};
+    const gb_bm25_folder_params params = {
+        .folder = help_dir,
+        .qrels = help_path("qrels.tsv"),
+        .vocabulary = help_dir,
+        .bm25 = GB_BM25_SETTINGS,
+    };
+    gb_bm25_folder folder;
+    gb_run run = {0};
+    cr_assert(gb_bm25_folder_open(&params, &folder, &status), "%s", status.what);
+    cr_assert(gb_bm25_folder_search(&folder, 2, 1, &run, &status), "%s", status.what);
+    cr_assert_eq(run.list_count, 1);
+    cr_assert_eq(run.lists[0].count, 1, "capitals do not count");
+    cr_expect_eq(run.hits[0].passage, 1);
+    gb_run_free(&run);
+    gb_bm25_folder_close(&folder);
 }
 
 /* Searches CACM with more options of gabbro bm25 and gives what gabbro eval prints of MAP and P@30;
