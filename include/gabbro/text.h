@@ -69,7 +69,7 @@ typedef struct gb_added_token {
     bool special;     /* left out by decoding */
     bool strip_left;  /* takes the spaces before it */
     bool strip_right; /* takes the spaces behind it */
-    bool whole_word;  /* only where no letter, digit or _ is beside it */
+    bool whole_word;  /* only where no letter, mark, digit or _ is beside it */
     bool normalized;  /* its text is normalised, and looked for in normalised text */
 } gb_added_token;
 

@@ -109,11 +109,6 @@ bool gb_ids_append(gb_ids *ids, uint32_t id, gb_status *status)
 
 /* ---- tokens that stand in the text ---- */
 
-static bool is_word_char(int32_t c)
-{
-    return c == '_' || text_unicode_is_letter(c) || text_unicode_is_number(c);
-}
-
 /* Start of the character that ends at text[end]. */
 static size_t char_before(const char *text, size_t end)
 {
@@ -126,8 +121,8 @@ static size_t char_before(const char *text, size_t end)
 static bool stands_alone(const char *text, size_t length, size_t from, size_t end)
 {
     size_t before = from ? char_before(text, from) : 0, after = end;
-    return (!from || !is_word_char(text_unicode_next(text, from, &before))) &&
-           (end == length || !is_word_char(text_unicode_next(text, length, &after)));
+    return (!from || !text_unicode_is_word(text_unicode_next(text, from, &before))) &&
+           (end == length || !text_unicode_is_word(text_unicode_next(text, length, &after)));
 }
 
 /* The longest added token that stands at text[at], or NULL. */

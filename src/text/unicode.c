@@ -52,6 +52,13 @@ bool text_unicode_is_number(int32_t c)
     return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
 }
 
+bool text_unicode_is_word(int32_t c)
+{
+    enum { WORD = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK };
+    return u_isUAlphabetic(c) || (U_MASK(u_charType(c)) & WORD) ||
+           u_hasBinaryProperty(c, UCHAR_JOIN_CONTROL);
+}
+
 /* Whether c was encoded in Unicode `version` or before. */
 static bool known_in(int32_t c, int version)
 {

@@ -21,6 +21,9 @@ size_t text_unicode_count(const char *bytes, size_t length); /* characters of va
 bool text_unicode_is_white_space(int32_t c);                 /* property White_Space */
 bool text_unicode_is_letter(int32_t c);                      /* a category L* */
 bool text_unicode_is_number(int32_t c);                      /* a category N* */
+/* What regular expressions call \w (UTS 18): letters, marks, digits, connectors such as _, joiners.
+ */
+bool text_unicode_is_word(int32_t c);
 
 bool text_bert_is_dropped(int32_t c);     /* NUL, U+FFFD, control, format, private use */
 bool text_bert_is_space(int32_t c);       /* of what is not dropped */
