@@ -127,7 +127,7 @@ static bool spell(token_job *job, const char *word, size_t length, uint32_t *cou
     return true;
 }
 
-/* The id of a word that is a token as it is, or GB_MAP_NONE. */
+/* The id of a word that is a piece as it is, or GB_MAP_NONE. */
 static uint32_t whole_word(token_job *job, const char *word, size_t length)
 {
     job->word.length = 0;
@@ -135,8 +135,10 @@ static uint32_t whole_word(token_job *job, const char *word, size_t length)
         char spelled[4];
         gb_text_append(&job->word, spelled, text_byte_spelling((unsigned char)word[i], spelled));
     }
-    return job->word.failed ? GB_MAP_NONE
-                            : gb_vocab_id(job->tokenizer->vocab, job->word.data, job->word.length);
+    const gb_vocab *vocab = job->tokenizer->vocab;
+    uint32_t id =
+        job->word.failed ? GB_MAP_NONE : gb_vocab_id(vocab, job->word.data, job->word.length);
+    return id < gb_vocab_pieces(vocab) ? id : GB_MAP_NONE;
 }
 
 static bool put_word(token_job *job, const char *word, size_t length)

@@ -15,7 +15,7 @@
 void text_unigram_prepare(gb_tokenizer *tokenizer)
 {
     double least = INFINITY;
-    for (uint32_t id = 0; id < gb_vocab_size(tokenizer->vocab); id++)
+    for (uint32_t id = 0; id < gb_vocab_pieces(tokenizer->vocab); id++)
         least = fmin(least, text_vocab_score(tokenizer->vocab, id));
     tokenizer->unknown_score = least - UNKNOWN_PENALTY;
 }
@@ -35,7 +35,7 @@ static void step(token_job *job, const char *word, size_t length, size_t at, siz
     double here = job->path[at].score;
     for (size_t end = next; end <= length && end - at <= most;) {
         uint32_t id = gb_vocab_id(vocab, word + at, end - at);
-        if (id != GB_MAP_NONE) {
+        if (id < gb_vocab_pieces(vocab)) {
             reach(&job->path[end], (uint32_t)at, id, here + text_vocab_score(vocab, id));
             alone = alone || end == next;
         }

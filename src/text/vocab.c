@@ -387,6 +387,17 @@ bool gb_vocab_is_plain(const gb_vocab *vocab)
     return plain;
 }
 
+/* Whether texts could have other ids if the tokens behind the pieces were pieces. Of WordPiece that
+ * is said wherever there are some; of other kinds they are found in texts before words are cut, but
+ * for those that must stand alone. */
+static bool pieces_count(const gb_vocab *vocab)
+{
+    bool count = vocab->rules.kind == GB_VOCAB_WORDS;
+    for (size_t i = 0; i < vocab->added_count; i++)
+        count |= vocab->added[i].says.whole_word && vocab->added[i].says.id >= vocab->pieces;
+    return count && vocab->pieces && vocab->pieces < vocab->count;
+}
+
 /* What is not BERT's uncased WordPiece. What came later than the first line is said only where it
  * is not as usual: names of artifacts hang on the hash. */
 static void describe(const gb_vocab *vocab, gb_text *list)
@@ -399,7 +410,7 @@ static void describe(const gb_vocab *vocab, gb_text *list)
                    r->whole_words);
     if (r->words.max_word_chars != GB_TOKENIZER_DEFAULTS.max_word_chars)
         gb_text_printf(list, "longest %u\n", r->words.max_word_chars);
-    if (r->kind == GB_VOCAB_WORDS && vocab->pieces && vocab->pieces < vocab->count)
+    if (pieces_count(vocab))
         gb_text_printf(list, "pieces %zu\n", vocab->pieces);
     for (int i = 0; i < GB_NORMAL_STEPS; i++)
         gb_text_printf(list, "step %d\n", r->steps[i]);

@@ -9,7 +9,8 @@
 
 NAME: bytes (RoBERTa's tokenizer.json), merges (the same as vocab.json and merges.txt), plain (ModernBERT's: NFC,
 added tokens that are looked for in normalised text), unigram (XLM-RoBERTa's tokenizer.json), pieces (the same as
-sentencepiece.bpe.model), split (its older form, with WhitespaceSplit), cased (vocab.txt of a cased BERT), mpnet
+sentencepiece.bpe.model), split (its older form, with WhitespaceSplit), lowered (small letters without accents, and
+added tokens that are themselves normalised, or stand alone), joined (unigram with such added tokens), cased (vocab.txt of a cased BERT), mpnet
 (vocab.txt with other special tokens), words (WordPiece as tokenizer.json alone).
 cases.jsonl: {"tokenizer", "text", "ids"}, without the special tokens around a text.
 Needs: pip install transformers tokenizers sentencepiece protobuf"""
@@ -37,7 +38,9 @@ TEXTS = ["", " ", "  ", "a", " a", "a ", "The river lies near the castle.", "  t
          "tab\tand\nline\r\nends \n\n x", "It's, isn't it ? WE'LL we'll I'd've", "na\u00efve caf\u00e9 \u00fcber \u0441\u043b\u043e\u0432\u043e \u6c34",
          "1234567890 3.14 x\u00b2 \u2167", "\ufb01nal \uff21\uff22\uff23 a\u00a0b \u3000c", "\u2581under\u2581lines \u2581", "<s>a</s>", "a <mask> b", "x <pad>y",
          "[CLS] a[SEP] [MASK]", "<unk> <mask>", "e\u0301 E\u0301 \u212b", "\U0001f30d\U0001f468\u200d\U0001f469", "a\u200bb\ufeff", "river\u0301", "...!?--", "'s 'S ' s",
-         "a    b        c", "[unused0] x[unused0]y", "<s> <s>", "  <mask>  a", "\u4e2d\u6587 \u3042", "LOWER case Case", "\x85a\x1cb\x7f"]
+         "a    b        c", "[unused0] x[unused0]y", "<s> <s>", "  <mask>  a", "\u4e2d\u6587 \u3042", "LOWER case Case", "\x85a\x1cb\x7f",
+         "caf\u00e9 noir CAFE\u0301 NOIR Cafe Noir", "isle isle\u0301 isle_ isle\u0903 isles,isle", "fin \u00fcber \ufb01n \u00dcber",
+         "\u0130stanbul \u0131\u0130", "\u0915\u093f\u0902 a\u20dd b\u0903"]
 
 
 def hostile(draw, count):
@@ -79,6 +82,21 @@ def modern(lines):
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]",
         mask_token=AddedToken("[MASK]", lstrip=True, special=True))
+
+
+def added():
+    return [AddedToken("Caf\u00e9 Noir", normalized=True), AddedToken("\ufb01n \u00dcber", normalized=True),
+            AddedToken("isle", single_word=True, normalized=False)]
+
+
+def lowered(lines):
+    made = byte_level(lines, 300, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], normalizer=normalizers.Sequence(
+        [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]))
+    made.add_tokens(added())
+    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>", pad_token="<pad>",
+        unk_token="<unk>", mask_token="<mask>")
 
 
 def pieces(lines, folder, full):
@@ -129,6 +147,7 @@ def make(folder, full):
         with open(f"{folder}/merges/vocab.json", "w", encoding="utf-8") as out:
             json.dump(made.get_vocab(), out, ensure_ascii=False)
         modern(lines).save_pretrained(f"{folder}/plain")
+        lowered(lines).save_pretrained(f"{folder}/lowered")
         xlm = transformers.XLMRobertaTokenizerFast(vocab_file=pieces(lines, work, full))
         xlm.save_pretrained(f"{folder}/unigram")
         os.makedirs(f"{folder}/pieces", exist_ok=True)
@@ -141,6 +160,9 @@ def make(folder, full):
             {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581", "add_prefix_space": True}]}
         with open(f"{folder}/split/tokenizer.json", "w", encoding="utf-8") as out:
             json.dump(form, out, ensure_ascii=False)
+        xlm.add_tokens(added())
+        xlm.save_pretrained(f"{folder}/joined")
+        os.remove(f"{folder}/joined/sentencepiece.bpe.model")
         bert = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         cased = words(lines, bert, False)
         write_words(cased, transformers.BertTokenizerFast(tokenizer_object=cased, do_lower_case=False), f"{folder}/cased")

@@ -85,8 +85,8 @@ static void check_tokenizer(const char *folder, const char *cases, const char *n
     gb_vocab_destroy(vocab);
 }
 
-static const char *const names[] = {"bytes", "merges", "plain", "unigram", "pieces",
-                                    "split", "cased",  "words", "mpnet"};
+static const char *const names[] = {"bytes", "merges", "plain", "unigram", "pieces", "split",
+                                    "cased", "words",  "mpnet", "lowered", "joined"};
 #define COUNT (sizeof names / sizeof *names)
 
 Test(tokenizers, ids_are_those_of_hugging_face)
