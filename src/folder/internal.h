@@ -233,6 +233,9 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
 /* The router's description, or NULL where the folder has none; false at a failure. */
 bool folder_load_router(const char *root, json_t **router, gb_status *status);
 /* Module `index` of a route, the name of its sub-folder; NULL if there is none. */
+/* The class of a module's type, without where it lies in the library: "Dense" of
+ * sentence_transformers.models.Dense. */
+const char *folder_class(const char *type);
 const char *folder_module_at(const json_t *router, const char *route, size_t index);
 /* Whether it is of that class. */
 bool folder_module_is(const json_t *router, const char *route, size_t index, const char *kind);

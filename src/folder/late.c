@@ -29,13 +29,6 @@ static bool has_file(const char *folder, const char *name)
     return there;
 }
 
-/* The last part of a module's type: "Dense" of sentence_transformers.models.Dense. */
-static const char *module_kind(const json_t *module)
-{
-    const char *type = gb_json_text(module, "type"), *dot = strrchr(type, '.');
-    return dot ? dot + 1 : type;
-}
-
 /* The Dense module of a list without Pooling, or NULL: it projects tokens. *count gets their
  * number. */
 static const json_t *dense_module(const json_t *modules, size_t *count)
@@ -44,9 +37,9 @@ static const json_t *dense_module(const json_t *modules, size_t *count)
     *count = 0;
     for (size_t i = 0; i < json_array_size(modules); i++) {
         const json_t *module = json_array_get(modules, i);
-        if (!strcmp(module_kind(module), "Pooling"))
+        if (!strcmp(folder_class(gb_json_text(module, "type")), "Pooling"))
             return NULL;
-        if (strcmp(module_kind(module), "Dense") != 0)
+        if (strcmp(folder_class(gb_json_text(module, "type")), "Dense") != 0)
             continue;
         found = module;
         ++*count;
@@ -79,8 +72,7 @@ static bool check_dense(const char *dir, gb_status *status)
     bool ok = json && gb_json_get_bool(json, "bias", path, &bias, status) &&
               gb_json_get_bool(json, "use_residual", path, &residual, status) &&
               gb_json_get_string(json, "activation_function", path, &activation, status);
-    const char *dot = activation ? strrchr(activation, '.') : NULL;
-    if (ok && (bias || residual || (activation && strcmp(dot ? dot + 1 : activation, "Identity"))))
+    if (ok && (bias || residual || (activation && strcmp(folder_class(activation), "Identity"))))
         ok = gb_fail(status, GB_DATA, path, "only W x is computed",
                      "the projection has a bias, a residual or an activation");
     json_decref(json);

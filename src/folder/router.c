@@ -17,24 +17,23 @@ bool folder_load_router(const char *root, json_t **router, gb_status *status)
     return ok;
 }
 
+const char *folder_class(const char *type)
+{
+    const char *dot = strrchr(type, '.');
+    return dot ? dot + 1 : type;
+}
+
 const char *folder_module_at(const json_t *router, const char *route, size_t index)
 {
     const json_t *routes = json_object_get(router, "structure");
     return json_string_value(json_array_get(json_object_get(routes, route), index));
 }
 
-/* The class of a module, without where it lies in the library. */
-static const char *kind_of(const json_t *router, const char *module)
-{
-    const char *type = gb_json_text(json_object_get(router, "types"), module);
-    const char *dot = strrchr(type, '.');
-    return dot ? dot + 1 : type;
-}
-
 bool folder_module_is(const json_t *router, const char *route, size_t index, const char *kind)
 {
     const char *module = folder_module_at(router, route, index);
-    return module && strcmp(kind_of(router, module), kind) == 0;
+    const json_t *types = json_object_get(router, "types");
+    return module && strcmp(folder_class(gb_json_text(types, module)), kind) == 0;
 }
 
 bool folder_router_is_sparse(const char *root, bool *sparse, gb_status *status)

@@ -239,7 +239,7 @@ static bool read_module(const source *from, const json_t *module, const char *mo
     if (!gb_json_get_string(module, "type", modules_path, &type, status) ||
         !gb_json_get_string(module, "path", modules_path, &sub, status))
         return false;
-    const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
+    const char *kind = folder_class(type);
     if (strcmp(kind, "Transformer") == 0 || strcmp(kind, "MLMTransformer") == 0) {
         return *sub == '\0' || gb_fail(status, GB_DATA, modules_path, "give that folder instead",
                                        "the model lies in the sub-folder \"%.100s\"", sub);
@@ -288,8 +288,7 @@ static bool has_module(const char *path, const char *kind, bool *has, gb_status 
     *has = false;
     for (size_t i = 0; i < json_array_size(modules); i++) {
         const char *type = gb_json_text(json_array_get(modules, i), "type");
-        const char *dot = strrchr(type, '.');
-        *has = *has || strcmp(dot ? dot + 1 : type, kind) == 0;
+        *has = *has || strcmp(folder_class(type), kind) == 0;
     }
     json_decref(modules);
     free(file);
