@@ -128,8 +128,10 @@ char *retrieve_read_ids(const char *path, uint32_t wanted, const char *what, con
         end = memchr(at, '\n', (size_t)(ids + length - at));
         if (count++ < wanted)
             rows[count - 1] = at;
-        ok = strcspn(at, "\r\n") ||
-             gb_fail(status, GB_DATA, path, "one id a line", "line %u has no id", count);
+        size_t id = strcspn(at, "\r\n");
+        if (!id || !gb_utf8_valid(at, id))
+            ok = gb_fail(status, GB_DATA, path, "one id a line, in UTF-8", "line %u %s", count,
+                         id ? "is not UTF-8" : "has no id");
     }
     char hint[80];
     snprintf(hint, sizeof hint, "one id a line, in the order of %s", order);

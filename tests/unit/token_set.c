@@ -91,6 +91,8 @@ Test(token_set, damage_is_named)
     expect_refused("2 ids of 3 texts");
     scratch_write("p/ids.txt", "a\n\nc\n");
     expect_refused("line 2 has no id");
+    scratch_write("p/ids.txt", "a\nb\n\xe9\n");
+    expect_refused("line 3 is not UTF-8");
     write_npy("p/whole.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", whole,
               sizeof whole);
     expect_refused("1 whole vectors of 3 texts");
