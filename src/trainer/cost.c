@@ -15,7 +15,8 @@ uint64_t trainer_parameter_bytes(const gb_params *params)
     return bytes;
 }
 
-/* Arithmetic of a built program, and bytes of its activations and inputs. */
+/* Arithmetic of a built program, and bytes of its activations and inputs on the device; the copies
+ * from which inputs are uploaded are the host's. */
 static bool add_program(gb_tape *tape, double *flops, gb_train_cost *cost, gb_status *status)
 {
     gb_plan plan;
@@ -24,8 +25,8 @@ static bool add_program(gb_tape *tape, double *flops, gb_train_cost *cost, gb_st
               gb_emit_tape(&emitter, tape, true, status);
     for (size_t k = 0; ok && k < emitter.count; k++)
         *flops += emitter.kernels[k].flops;
-    if (ok && plan.arena_bytes + 2 * plan.input_bytes > cost->activation_bytes)
-        cost->activation_bytes = plan.arena_bytes + 2 * plan.input_bytes;
+    if (ok && plan.arena_bytes + plan.input_bytes > cost->activation_bytes)
+        cost->activation_bytes = plan.arena_bytes + plan.input_bytes;
     if (ok && plan.largest_bytes > cost->widest_bytes)
         cost->widest_bytes = plan.largest_bytes;
     free(emitter.kernels);
