@@ -128,7 +128,7 @@ static void drawn_claim(const site_table *table, const json_t *claim, size_t ind
         report_difference_text(out, "", bar.high, bar.digits, "</span>");
     }
     if (bar.margin > 0)
-        gb_text_printf(out, "<span class=\"sd\">, margin %.*f</span>", bar.digits, bar.margin);
+        gb_text_printf(out, "<br><span class=\"sd\">margin %.*f</span>", bar.digits, bar.margin);
     if (!isnan(bar.published))
         report_difference_text(out, "<br><span class=\"sd\">paper ", bar.published, bar.digits,
                                "</span>");
