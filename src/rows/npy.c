@@ -2,6 +2,7 @@
  * shape; int8 has factors of its rows in scales.npy beside it. faiss' IndexFlat: the header is
  * "IxFI", int32 width, int64 rows, two int64 that mean nothing, a byte, int32 metric, uint64
  * numbers. All little endian. */
+#include "rows/npy.h"
 #include <gabbro/rows.h>
 #include <gabbro/os.h>
 
@@ -124,8 +125,7 @@ static bool read_at(const npy_file *file, uint64_t offset, void *to, size_t size
     return true;
 }
 
-/* What follows 'key': in the dictionary. */
-static const char *value_of(const char *header, const char *key)
+const char *rows_npy_value(const char *header, const char *key)
 {
     const char *at = strstr(header, key);
     at = at ? strchr(at, ':') : NULL;
@@ -134,7 +134,8 @@ static const char *value_of(const char *header, const char *key)
 
 static bool parse_header(npy_file *file, const char *header, gb_status *status)
 {
-    const char *descr = value_of(header, "'descr'"), *shape = value_of(header, "'shape'");
+    const char *descr = rows_npy_value(header, "'descr'"),
+               *shape = rows_npy_value(header, "'shape'");
     unsigned long long rows, width;
     char end;
     static const char *const types[] = {"'<f4'", "'<f2'", "'|i1'"};
@@ -143,7 +144,7 @@ static bool parse_header(npy_file *file, const char *header, gb_status *status)
         type--;
     if (type < 0)
         return damaged(file, status, "the numbers are neither float32, float16 nor int8");
-    if (strncmp(value_of(header, "'fortran_order'"), "False", 5))
+    if (strncmp(rows_npy_value(header, "'fortran_order'"), "False", 5))
         return damaged(file, status, "the array is not in C order");
     if (sscanf(shape, "(%llu, %llu%c", &rows, &width, &end) != 3 || (end != ')' && end != ','))
         return damaged(file, status, "the array is not [rows, width]");

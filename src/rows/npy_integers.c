@@ -1,4 +1,5 @@
 /* Lists of whole numbers in NumPy's .npy files: where texts start, tags of tokens. */
+#include "rows/npy.h"
 #include <gabbro/rows.h>
 
 #include <stdlib.h>
@@ -11,21 +12,14 @@ typedef struct integer_list {
     bool is_signed;          /* its highest bit says whether a number is negative */
 } integer_list;
 
-static const char *value_of(const char *header, const char *key)
-{
-    const char *at = strstr(header, key);
-    at = at ? strchr(at, ':') : NULL;
-    return at ? at + 1 + strspn(at + 1, " ") : "";
-}
-
 /* The header is ended by a zero where the numbers begin. */
 static bool parse(const char *header, integer_list *list)
 {
-    const char *descr = value_of(header, "'descr'");
+    const char *descr = rows_npy_value(header, "'descr'");
     unsigned long long count;
     if (strlen(descr) < 5 || descr[0] != '\'' || descr[1] != '<' || !strchr("iu", descr[2]) ||
         !strchr("48", descr[3]) || descr[4] != '\'' ||
-        sscanf(value_of(header, "'shape'"), "(%llu,)", &count) != 1 || count >= UINT32_MAX)
+        sscanf(rows_npy_value(header, "'shape'"), "(%llu,)", &count) != 1 || count >= UINT32_MAX)
         return false;
     list->count = count;
     list->bytes = descr[3] == '4' ? 4 : 8;
