@@ -155,9 +155,9 @@ uint32_t gb_byte_to_length(uint8_t byte);
 /* Which folder to search, and for what. */
 typedef struct gb_bm25_folder_params {
     const char *folder;  /* a stored collection, its artifact, or a folder with corpus.jsonl[.gz] */
-    const char *queries; /* file for gb_read_queries; NULL: the queries of the folder */
+    const char *queries; /* file for gb_topics_read; NULL: those of the folder that are judged */
     const char *qrels;   /* file of judgements; NULL: qrels/SPLIT.tsv of the folder */
-    const char *split;   /* NULL: test, otherwise dev */
+    const char *split;   /* NULL: none for given queries, else test, otherwise dev */
     const char *vocabulary; /* folder for gb_vocabulary_read, whose tokens are terms; NULL: words */
     gb_bm25_settings bm25;  /* how it is searched */
 } gb_bm25_folder_params;
@@ -170,6 +170,7 @@ typedef struct gb_bm25_folder {
     gb_query_fn *text;         /* gives the text of a query */
     const void *text_ctx;      /* its first argument */
     uint32_t texts;            /* queries that have a text: the first ones */
+    bool all;                  /* are searched for, be they judged or not */
     char *split;               /* split of the judgements, or NULL */
     gb_qrels qrels;            /* judgements; empty if queries were given without any */
     double index_s;            /* seconds that indexing took */
@@ -184,7 +185,7 @@ typedef struct gb_bm25_folder {
 bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *folder,
                          gb_status *status);
 void gb_bm25_folder_close(gb_bm25_folder *folder);
-/* Searches for the judged queries that have a text, or for all if there are no judgements. */
+/* Searches for the judged queries that have a text, or for all if they were given. */
 bool gb_bm25_folder_search(const gb_bm25_folder *folder, uint32_t depth, uint32_t threads,
                            gb_run *run, gb_status *status);
 

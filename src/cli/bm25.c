@@ -85,7 +85,10 @@ static bool run_bm25(const settings *o, gb_status *status)
         return false;
     print_index(&f, &o->folder);
     double start_s = gb_now_s();
-    bool ok = gb_bm25_folder_search(&f, o->depth, o->threads, &run, status);
+    /* A passage more, where one may be dropped. */
+    bool ok = gb_bm25_folder_search(&f, o->depth + o->drop_identical, o->threads, &run, status);
+    if (ok && o->drop_identical)
+        gb_run_drop_identical(&run, &f.names, o->depth);
     if (ok) {
         printf("queries      %zu", run.list_count);
         if (f.split)
@@ -110,9 +113,10 @@ static int run(const gb_call *call)
         {"collection", GB_OPTION_TEXT, &o.folder.folder, GB_OPTION_REQUIRED, "DIR",
          "collection's artifact, or a folder with corpus.jsonl[.gz] as BEIR's"},
         {"split", GB_OPTION_TEXT, &o.folder.split, 0, "NAME",
-         "judgements of DIR: qrels/NAME.tsv (default: test, else dev)"},
+         "judgements of DIR: qrels/NAME.tsv (default: test, else dev; of --queries none)"},
         {"queries", GB_OPTION_TEXT, &o.folder.queries, 0, "FILE",
-         "queries instead of DIR's: JSON lines, qid<TAB>text, or TREC topics"},
+         "search for these queries instead of DIR's judged ones: JSON lines, qid<TAB>text, or TREC "
+         "topics"},
         {"qrels", GB_OPTION_TEXT, &o.folder.qrels, 0, "FILE",
          "judgements instead of DIR's, in the layout of TREC, MS MARCO or BEIR"},
         {"vocabulary", GB_OPTION_TEXT, &o.folder.vocabulary, 0, "DIR",

@@ -157,16 +157,16 @@ static bool find_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_
                        "--split names judgements of the collection, and --qrels others");
     if (params->qrels)
         return (*path = gb_strdup(params->qrels, status)) != NULL;
+    if (params->queries && !params->split)
+        return true; /* own queries: search only */
     for (int i = 0; i < (params->split ? 1 : 2) && !*path; i++) {
         const char *split = params->split ? params->split : defaults[i];
         if (!split_path(dir, split, path, status) ||
             (*path && !(f->split = gb_strdup(split, status))))
             return false;
     }
-    bool optional = !params->split && params->queries; /* own queries: search only */
-    return *path || optional ||
-           gb_fail(status, GB_DATA, dir, "name one with --split or --qrels",
-                   "no judgements qrels/%s.tsv", params->split ? params->split : "test");
+    return *path || gb_fail(status, GB_DATA, dir, "name one with --split or --qrels",
+                            "no judgements qrels/%s.tsv", params->split ? params->split : "test");
 }
 
 static bool load_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_params *params,
@@ -212,7 +212,7 @@ bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *fo
                          gb_status *status)
 {
     bool stored;
-    *folder = (gb_bm25_folder){0};
+    *folder = (gb_bm25_folder){.all = params->queries};
     char *dir = find_collection(params->folder, &stored, status);
     bool ok =
         dir && create_index(folder, params, status) &&
@@ -246,9 +246,9 @@ static uint32_t *choose_queries(const gb_bm25_folder *f, size_t *count, gb_statu
 {
     uint32_t *rows = gb_alloc(f->texts, sizeof *rows, status);
     *count = 0;
-    for (uint32_t row = 0; rows && !f->qrels.count && row < f->texts; row++)
+    for (uint32_t row = 0; rows && f->all && row < f->texts; row++)
         rows[(*count)++] = row;
-    for (size_t i = 0; rows && i < f->qrels.count; i++) {
+    for (size_t i = 0; rows && !f->all && i < f->qrels.count; i++) {
         uint32_t query = f->qrels.rows[i].query;
         if (query < f->texts && (*count == 0 || rows[*count - 1] != query))
             rows[(*count)++] = query;

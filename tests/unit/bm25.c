@@ -485,6 +485,26 @@ Test(bm25, cased_vocabulary)
     gb_bm25_folder_close(&folder);
 }
 
+/* Given queries are all searched for, whatever the folder judges. */
+Test(bm25, own_queries)
+{
+    help_write("corpus.jsonl", "{\"_id\": \"1\", \"text\": \"an apple\"}\n"
+                               "{\"_id\": \"2\", \"text\": \"a pear\"}\n");
+    help_write("queries.jsonl", "{\"_id\": \"q\", \"text\": \"apple\"}\n");
+    cr_assert(gb_make_dirs(help_path("qrels"), NULL));
+    help_write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\t1\t1\n");
+    help_write("own.tsv", "q\tapple\nu\tpear\n");
+    int code;
+    free(help_capture((const char *const[]){"bm25", "--collection", help_dir, "--queries",
+                                            help_path("own.tsv"), "--run", help_path("run"),
+                                            "--format", "msmarco", NULL},
+                      &code));
+    cr_expect_eq(code, 0);
+    char *run = gb_read_file(help_path("run"), NULL, NULL);
+    cr_expect_str_eq(run, "q\t1\t1\nu\t2\t1\n");
+    free(run);
+}
+
 /* Searches CACM with more options of gabbro bm25 and gives what gabbro eval prints of MAP and P@30;
  * the caller frees it. Anserini's runs order equal scores by ascending id and keep that order by
  * changing the scores a little, so we measure with ascending ids. */
