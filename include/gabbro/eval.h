@@ -234,11 +234,12 @@ void gb_answers_destroy(gb_answers *answers);
  * or GB_DATA where a regular expression takes too long. Not from several threads at once. */
 bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text, size_t length,
                      bool *held, gb_status *status);
-/* Makes judgements of the first `depth` passages of each query of a run that has answers: grade 1
- * for a passage that contains an answer, otherwise 0. Hit@k by these judgements is what papers on
- * question answering call top@k. The caller frees qrels->rows. */
-bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_row_file *texts,
-                      uint32_t depth, gb_qrels *qrels, gb_status *status);
+/* Makes judgements of the first `depth` passages of each query of a split that has answers: grade 1
+ * for a passage that contains an answer, otherwise 0; a query for which the run has none counts 0.
+ * Hit@k by these judgements is what papers on question answering call top@k. The caller frees
+ * qrels->rows. */
+bool gb_answers_qrels(const gb_answers *answers, const gb_split *split, const gb_run *run,
+                      const gb_row_file *texts, uint32_t depth, gb_qrels *qrels, gb_status *status);
 
 /* ---- what generators write for questions ---- */
 

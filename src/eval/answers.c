@@ -267,26 +267,27 @@ bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answer
     return ok;
 }
 
-bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_row_file *texts,
-                      uint32_t depth, gb_qrels *qrels, gb_status *status)
+bool gb_answers_qrels(const gb_answers *answers, const gb_split *split, const gb_run *run,
+                      const gb_row_file *texts, uint32_t depth, gb_qrels *qrels, gb_status *status)
 {
     size_t capacity = 0;
     *qrels = (gb_qrels){0};
     bool ok = true, held;
-    for (size_t l = 0; ok && l < run->list_count; l++) {
-        const gb_run_list *list = &run->lists[l];
-        if (gb_map_get(answers->first, (const char *)&list->query, sizeof list->query) ==
-            GB_MAP_NONE)
+    for (uint32_t q = 0; ok && q < split->count; q++) {
+        uint32_t query = split->queries[q];
+        if (gb_map_get(answers->first, (const char *)&query, sizeof query) == GB_MAP_NONE)
             continue;
+        const gb_run_list *list = gb_run_find(run, query);
+        uint32_t count = list ? list->count : 0;
         /* a query without passages stays in the mean: it counts 0 */
-        for (uint32_t i = 0; ok && (i < list->count || i == 0) && i < depth; i++) {
-            uint32_t passage = list->count ? run->hits[list->first + i].passage : 0;
+        for (uint32_t i = 0; ok && (i < count || i == 0) && i < depth; i++) {
+            uint32_t passage = count ? run->hits[list->first + i].passage : 0;
             size_t length;
             const char *text = gb_row_file_row(texts, passage, &length);
-            ok = gb_answers_hold(answers, list->query, text, length, &held, status) &&
+            ok = gb_answers_hold(answers, query, text, length, &held, status) &&
                  gb_grow(&qrels->rows, &capacity, qrels->count + 1, sizeof *qrels->rows, status);
             if (ok)
-                qrels->rows[qrels->count++] = (gb_qrel){list->query, passage, held && list->count};
+                qrels->rows[qrels->count++] = (gb_qrel){query, passage, held && count};
         }
     }
     if (ok && qrels->count)

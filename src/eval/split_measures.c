@@ -141,8 +141,8 @@ static bool measure_answers(const gb_split *split, const gb_run *run, const gb_s
                             json_t *metrics, gb_status *status)
 {
     gb_qrels held = {0};
-    bool ok = gb_answers_qrels(params->answers, run, params->collection->texts, ANSWER_DEPTH, &held,
-                               status);
+    bool ok = gb_answers_qrels(params->answers, split, run, params->collection->texts, ANSWER_DEPTH,
+                               &held, status);
     if (ok && held.count)
         ok = measure(&(sheet){split->name, &held, FORM_ANSWERS, 1}, run, params, metrics, status);
     free(held.rows);

@@ -92,11 +92,11 @@ Test(answers, survive_odd_bytes)
 Test(answers, judge_the_first_passages_of_a_run)
 {
     scratch s = scratch_enter();
-    scratch_write("answers.tsv", "b\tred\na\tblue\tgreen\n");
+    scratch_write("answers.tsv", "b\tred\na\tblue\tgreen\nd\tred\n");
     gb_status status = {0};
     gb_names *queries = gb_names_create(&status);
     uint32_t row;
-    for (const char *id = "abc"; *id; id++)
+    for (const char *id = "abcd"; *id; id++)
         cr_assert(gb_names_row(queries, id, 1, &row, &status));
     gb_answers *answers = gb_answers_read("answers.tsv", GB_ANSWERS_WORDS, queries, &status);
     cr_assert_not_null(answers, "%s", status.what);
@@ -111,10 +111,12 @@ Test(answers, judge_the_first_passages_of_a_run)
     cr_assert(gb_run_add(&run, 0, hits, 4, &status) && gb_run_add(&run, 1, hits, 0, &status) &&
               gb_run_add(&run, 2, hits, 4, &status));
     gb_qrels qrels;
-    cr_assert(gb_answers_qrels(answers, &run, file, 3, &qrels, &status));
-    static const gb_qrel expected[] = {{0, 0, 1}, {0, 1, 0}, {0, 3, 1}, {1, 0, 0}};
-    cr_assert_eq(qrels.count, 4, "%zu judgements", qrels.count);
-    for (size_t i = 0; i < 4; i++)
+    uint32_t asked[] = {0, 1, 2, 3}; /* c has no answers, b no passages, and d no list */
+    const gb_split split = {.queries = asked, .count = 4};
+    cr_assert(gb_answers_qrels(answers, &split, &run, file, 3, &qrels, &status));
+    static const gb_qrel expected[] = {{0, 0, 1}, {0, 1, 0}, {0, 3, 1}, {1, 0, 0}, {3, 0, 0}};
+    cr_assert_eq(qrels.count, 5, "%zu judgements", qrels.count);
+    for (size_t i = 0; i < 5; i++)
         cr_expect(qrels.rows[i].query == expected[i].query &&
                       qrels.rows[i].passage == expected[i].passage &&
                       qrels.rows[i].grade == expected[i].grade,
