@@ -90,16 +90,19 @@ void gb_run_drop_identical(gb_run *run, const gb_run_names *names, uint32_t dept
 /* Layouts of run files. */
 typedef enum gb_run_format {
     GB_RUN_AUTO,    /* recognised: DPR's if the file begins with '[' or '{'; TREC if lines have 5 or
-                       more fields; if they have 3, MS MARCO if
-                       the third counts from 1 for every query, without gaps and repetitions,
-                       otherwise scores; the log says which */
+                       more fields; if they have 3, MS MARCO if the third is a whole number that
+                       counts from 1 for every query, without gaps and repetitions, or rises from
+                       line to line for every query, otherwise scores; the log says which */
     GB_RUN_TREC,    /* qid Q0 docno rank score tag; the rank is ignored */
-    GB_RUN_RANKED,  /* the same line, but only the rank decides the order */
+    GB_RUN_RANKED,  /* the same line, but only the rank decides the order; or MS MARCO's or DPR's */
     GB_RUN_MSMARCO, /* qid pid rank; ranks without a passage stay empty (GB_NO_PASSAGE) */
     GB_RUN_SCORES,  /* qid pid score (Tevatron's ranking file) */
     GB_RUN_DPR,     /* JSON of DPR's retrieval (src/eval/dpr.c); read, it is also Pyserini's */
     GB_RUN_PYSERINI, /* that of Pyserini; gb_run_write_dpr writes the two */
 } gb_run_format;
+/* Words for layouts that are read, ended by NULL, and what they mean. */
+extern const char *const gb_run_words[];
+extern const gb_run_format gb_run_word_formats[];
 /* Reads a run, plain or gzip; blank lines and lines that start with '#' are skipped. Lists come in
  * the order in which the file first names their queries, and hits in the order of the file; where
  * ranks decide, hits come by rank, with score = -rank. Unknown ids of fixed names, a passage that

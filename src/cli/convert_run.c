@@ -5,7 +5,8 @@
 
 typedef struct settings {
     const char *run, *out, *collection, *tag; /* files; of TREC's lines */
-    uint32_t form, depth;                     /* index of forms; passages a query, 0: all */
+    uint32_t from, form;                      /* indices of gb_run_words and of forms */
+    uint32_t depth;                           /* passages a query, 0: all */
 } settings;
 
 static const char *const forms[] = {"trec", "msmarco", "scores", "dpr", "pyserini", NULL};
@@ -23,7 +24,7 @@ static bool convert(const settings *o, const gb_collection *collection, gb_statu
                        forms[o->form]);
     bool ok = (collection ? gb_run_names_of(collection, &names, status)
                           : gb_run_names_create(&names, status)) &&
-              gb_run_read(o->run, GB_RUN_AUTO, &names, &run, NULL, status) &&
+              gb_run_read(o->run, gb_run_word_formats[o->from], &names, &run, NULL, status) &&
               gb_run_sort(&run, status) &&
               (json ? gb_run_write_dpr(&run, collection, &names, &style, o->out, status)
                     : gb_run_write(&run, &names, &style, o->out, status));
@@ -42,8 +43,12 @@ static int run(const gb_call *call)
     settings o = {0};
     const gb_option options[] = {
         {"to", GB_OPTION_TEXT, &o.out, GB_OPTION_REQUIRED, "FILE", "file that is written"},
+        {"from", GB_OPTION_CHOICE, &o.from, 0, NULL,
+         "layout of RUN; auto takes a third column of three for ranks where it counts from 1 or "
+         "rises for every query, else for scores",
+         gb_run_words},
         {"form", GB_OPTION_CHOICE, &o.form, 0, NULL,
-         "its layout: TREC's; MS MARCO's (qid pid rank); qid pid score; JSON of DPR; JSON of "
+         "layout of FILE: TREC's; MS MARCO's (qid pid rank); qid pid score; JSON of DPR; JSON of "
          "Pyserini's evaluation of DPR",
          forms},
         {"collection", GB_OPTION_TEXT, &o.collection, 0, "PATH",

@@ -7,10 +7,6 @@
 /* Orders of equal scores, by gb_ties; the last is no order of them. */
 static const char *const ties[] = {"trec", "asc", "input", "best", "worst", "rank", NULL};
 enum { TIES_RANK = 5 };
-static const char *const formats[] = {"auto", "trec", "msmarco", "scores", "dpr", NULL};
-static const gb_run_format format_of[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO, GB_RUN_SCORES,
-                                          GB_RUN_DPR};
-
 /* Judge, with the texts at `path` if there are any. */
 static void judge(const gb_config *config, gb_judge_params *p, const char *path, gb_status *status)
 {
@@ -64,9 +60,9 @@ static int run(const gb_call *call)
          "bounds over all orders; or the rank column decides everything",
          ties},
         {"format", GB_OPTION_CHOICE, &format, 0, NULL,
-         "layout of RUN; auto takes a third column of three for ranks where it counts from 1 for "
-         "every query, else for scores",
-         formats},
+         "layout of RUN; auto takes a third column of three for ranks where it counts from 1 or "
+         "rises for every query, else for scores",
+         gb_run_words},
         {"answers", GB_OPTION_CHOICE, &answers, 0, NULL,
          "of JSON of DPR or Pyserini as QRELS, which passages hold an answer: as the file says "
          "(has_answer); by DPR's rule for words; or by regular expressions (CuratedTREC)",
@@ -102,7 +98,7 @@ static int run(const gb_call *call)
     p.run = files.items[1];
     p.measures = measures.items;
     p.measure_count = measures.count;
-    p.format = format_of[format];
+    p.format = gb_run_word_formats[format];
     p.answers = (gb_answer_rule)answers;
     p.how.level = (int32_t)level;
     p.how.keep_order = order == TIES_RANK;

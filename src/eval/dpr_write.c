@@ -107,13 +107,16 @@ static bool write_list(const writing *w, size_t number, gb_text *room, gb_status
     const bool named = w->style->format == GB_RUN_PYSERINI;
     uint32_t depth =
         w->style->depth && w->style->depth < list->count ? w->style->depth : list->count;
-    size_t length;
+    size_t length, id_length;
     const char *question = gb_collection_query(w->collection, list->query, &length);
-    json_t *object = json_object(), *contexts = json_array();
+    const char *id = gb_names_get(w->names->queries, list->query, &id_length);
+    json_t *object = json_object(), *contexts = json_array(), *name = json_stringn(id, id_length);
     json_object_set_new(object, "question", json_stringn(question, length));
     json_object_set_new(object, "answers", answers_of(w, list->query));
+    if (!named) /* Pyserini's objects are named; two questions may be one text */
+        json_object_set(object, "query_id", name);
     json_object_set_new(object, named ? "contexts" : "ctxs", contexts);
-    bool ok = object && contexts;
+    bool ok = object && contexts && name;
     for (uint32_t i = 0; ok && i < depth; i++) {
         const gb_hit *hit = &w->run->hits[list->first + i];
         json_t *context =
@@ -121,8 +124,6 @@ static bool write_list(const writing *w, size_t number, gb_text *room, gb_status
         ok =
             hit->passage == GB_NO_PASSAGE || (context && !json_array_append_new(contexts, context));
     }
-    const char *id = gb_names_get(w->names->queries, list->query, &length);
-    json_t *name = json_stringn(id, length);
     room->length = 0;
     gb_text_append(room, number ? ",\n" : "\n", number ? 2 : 1);
     ok = ok &&

@@ -83,8 +83,12 @@ static bool take_held(void *ctx, const gb_lines *lines, uint32_t query, const dp
                       uint32_t count, gb_status *status)
 {
     judgements *j = ctx;
-    if (!gb_grow(&j->rows, &j->capacity, j->count + count, sizeof *j->rows, status))
+    if (!gb_grow(&j->rows, &j->capacity, j->count + count + 1, sizeof *j->rows, status))
         return false;
+    if (!count) { /* for it nothing was found: it stays in the mean */
+        j->rows[j->count].qrel = (gb_qrel){query, GB_NO_PASSAGE, 0};
+        j->rows[j->count++].line = gb_lines_number(lines);
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (hits[i].held < 0)
             return gb_lines_fail(lines, status, "gabbro convert-run --form dpr writes it",

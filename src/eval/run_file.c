@@ -10,6 +10,10 @@
 
 #define MAX_RANK 10000 /* of an MS MARCO run; its script holds 1000 */
 
+const char *const gb_run_words[] = {"auto", "trec", "msmarco", "scores", "dpr", NULL};
+const gb_run_format gb_run_word_formats[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO,
+                                             GB_RUN_SCORES, GB_RUN_DPR};
+
 /* One line of a list. */
 typedef struct entry {
     uint32_t passage; /* row */
@@ -102,6 +106,8 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
         r->columns = r->whole = count < 5;
         r->format = r->columns ? GB_RUN_SCORES : GB_RUN_TREC;
     }
+    if (r->format == GB_RUN_RANKED && !r->count && count == 3)
+        r->format = GB_RUN_MSMARCO;
     bool trec = r->format == GB_RUN_TREC || r->format == GB_RUN_RANKED;
     if (trec ? count < 6 : count != 3)
         return gb_lines_fail(lines, status,
@@ -155,7 +161,8 @@ static bool take_list(void *ctx, const gb_lines *lines, uint32_t query, const dp
 static bool is_json(const reader *r, const char *line, size_t length)
 {
     return r->format == GB_RUN_DPR || r->format == GB_RUN_PYSERINI ||
-           (r->format == GB_RUN_AUTO && eval_dpr_begins(line, length));
+           ((r->format == GB_RUN_AUTO || r->format == GB_RUN_RANKED) &&
+            eval_dpr_begins(line, length));
 }
 
 static bool read_entries(reader *r, gb_status *status)
@@ -240,6 +247,16 @@ static bool add_list(const reader *r, uint32_t query, entry *list, size_t count,
     return gb_run_add(run, query, hits, n, status);
 }
 
+/* Do the numbers of a list, as ranks do, rise from line to line? */
+static bool rises(const entry *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].score < 1 || list[i].score > MAX_RANK ||
+            (i && list[i].score <= list[i - 1].score))
+            return false;
+    return true;
+}
+
 /* Do the numbers of a list count from 1 to its length? `seen`, [lines], has the list's number where
  * one was met. */
 static bool counts_from_one(const entry *list, size_t count, size_t *seen, size_t number)
@@ -314,21 +331,27 @@ static uint32_t gather(const reader *r, const gb_hit *hits, grouping *g, uint32_
 }
 
 /* Are three columns ranks or scores? Ranks where every list of the file counts from 1 without gaps
- * and repetitions. */
+ * and repetitions, in any order, or where all lists rise: scores would fall. */
 static bool settle_columns(reader *r, grouping *g, gb_status *status)
 {
     size_t *seen = gb_alloc(g->longest, sizeof *seen, status);
-    bool ranks = seen && r->whole;
-    for (uint32_t i = 0; ranks && i < g->lists; i++) {
+    bool counted = seen && r->whole, risen = counted && g->longest > 1;
+    for (uint32_t i = 0; (counted || risen) && i < g->lists; i++) {
         gather(r, r->hits, g, i);
-        ranks = counts_from_one(g->list, g->count, seen, (size_t)i + 1);
+        counted = counted && counts_from_one(g->list, g->count, seen, (size_t)i + 1);
+        risen = risen && rises(g->list, g->count);
     }
+    bool ranks = counted || risen;
     if (ranks)
         r->format = GB_RUN_MSMARCO;
     if (seen)
-        gb_log(GB_LOG_INFO, "%s: the third column is read as %s (--format decides)", r->path,
-               ranks ? "ranks: it counts from 1 for every query"
-                     : "scores: it does not count from 1 for every query");
+        gb_log(GB_LOG_INFO,
+               "%s: the third column is read as %s (gabbro convert-run --from decides, and "
+               "--format of gabbro eval)",
+               r->path,
+               counted ? "ranks: it counts from 1 for every query"
+               : risen ? "ranks: it rises for every query"
+                       : "scores: it neither counts from 1 nor rises for every query");
     bool ok = seen != NULL;
     free(seen);
     return ok;
@@ -451,8 +474,8 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
                 fprintf(out, " %u ", rank);
             gb_run_print_score(hit->score, score);
             fputs(score, out);
-            if (format == GB_RUN_SCORES)
-                fputc('\n', out);
+            if (format == GB_RUN_SCORES) /* "2" could be read as a rank */
+                fputs(strspn(score, "-0123456789") == strlen(score) ? ".0\n" : "\n", out);
             else
                 fprintf(out, " %s\n", tag);
         }

@@ -52,7 +52,7 @@ expect "with one they have its ids" \
 # There and back.
 "$gabbro" convert-run known.trec --form dpr --to back.json --collection "$collection" >out
 expect "a run becomes DPR's JSON, with texts and answers" \
-    grep -qF '{"question": "which rock is light", "answers": ["granite"], "ctxs": [{"id": "2", "title": "Basalt", "text": "Basalt is fine.", "score": "12.25"' back.json
+    grep -qF "{\"question\": \"which rock is light\", \"answers\": [\"granite\"], \"query_id\": \"$light\", "'"ctxs": [{"id": "2", "title": "Basalt", "text": "Basalt is fine.", "score": "12.25"' back.json
 expect "it says which passages hold an answer, by words" \
     [ "$(grep -o '"has_answer": [a-z]*' back.json | cut -d ' ' -f 2 | tr '\n' ' ')" = "false true true " ]
 "$gabbro" convert-run back.json --to again.trec --collection "$collection" --tag dpr >out
@@ -73,6 +73,26 @@ expect "members may be spread over lines" [ "$(cat out) $(cat spread.trec)" = "2
 "$gabbro" convert-run known.trec --form msmarco --depth 1 --to first.tsv >out
 expect "MS MARCO's layout, the first passages alone" \
     [ "$(tr '\t\n' ' |' <first.tsv)" = "$light 2 1|$dark 1 1|" ]
+printf 'q1\td1\t3\nq1\td2\t1\n' >fallen
+"$gabbro" convert-run fallen --to fallen.trec >out
+expect "three columns that fall are scores" [ "$(head -n 1 fallen.trec)" = "q1 Q0 d1 1 3 gabbro" ]
+"$gabbro" convert-run fallen --from msmarco --to fallen.trec >out
+expect "--from decides" [ "$(head -n 1 fallen.trec)" = "q1 Q0 d2 1 -1 gabbro" ]
+printf 'q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n' >two.trec
+"$gabbro" convert-run two.trec --form scores --to two.tsv >out
+"$gabbro" convert-run two.tsv --to again.trec --tag t >out
+expect "scores that are whole numbers are no ranks when they are read again" cmp two.trec again.trec
+
+# Two questions of one text are told apart by their ids.
+mkdir twins
+printf '{"_id": "1", "text": "a town"}\n{"_id": "2", "text": "a lake"}\n' >twins/corpus.jsonl
+printf '{"_id": "q3", "text": "town"}\n{"_id": "q4", "text": "town"}\n' >twins/queries.jsonl
+mkdir twins/qrels
+printf 'query-id\tcorpus-id\tscore\nq3\t1\t1\nq4\t1\t1\n' >twins/qrels/test.tsv
+printf 'q3 Q0 1 1 2 t\nq4 Q0 2 1 3 t\n' >twins.trec
+"$gabbro" convert-run twins.trec --form dpr --to twins.json --collection twins >out 2>log
+"$gabbro" convert-run twins.json --to again.trec --collection twins --tag t >out 2>log
+expect "two questions of one text" cmp twins.trec again.trec
 
 # Measures: what holds an answer is relevant.
 values() # QRELS RUN MEASURE
@@ -80,6 +100,8 @@ values() # QRELS RUN MEASURE
     "$gabbro" eval "$1" "$2" -m "$3" 2>log | cut -f 3 | tr '\n' ' '
 }
 expect "top 1 and 2 of DPR's own file" [ "$(values dpr.json dpr.json Hit.1,2)" = "0.5000 1.0000 " ]
+printf '[{"question": "a", "ctxs": [{"id": 1, "score": 1, "has_answer": true}]}, {"question": "b", "ctxs": []}]\n' >none.json
+expect "a question for which nothing was found counts" [ "$(values none.json none.json Hit.1)" = "0.5000 " ]
 expect "the same of standard input" [ "$(values pyserini.json - Hit.1,2 <pyserini.json)" = "0.5000 1.0000 " ]
 expect "with judgements of one kind and the run of another" [ "$(values pyserini.json known.trec Hit.1,2)" = "0.5000 1.0000 " ]
 

@@ -82,6 +82,7 @@ expect "whole numbers that are no ranks are scores" [ "$(first qrels scores)" = 
 expect "and it is said" [ "$(grep -c 'scores: the third column is read as scores' log)" = 1 ]
 expect "ranks are ranks" [ "$(first qrels ranks)" = 0.5000 ]
 expect "and it is said" [ "$(grep -c 'ranks: the third column is read as ranks' log)" = 1 ]
+expect "and also where the rank column decides" [ "$(first --ties rank qrels ranks)" = 0.5000 ]
 expect "--format decides" [ "$(first --format scores qrels ranks)" = 1.0000 ]
 expect "and nothing is said" [ ! -s log ]
 

@@ -183,15 +183,17 @@ Test(runs, score_lines)
     close_scene(&s);
 }
 
-/* Three columns of whole numbers are ranks only where each query's count from 1. */
+/* Three columns of whole numbers are ranks only where each query's count from 1, or rise. */
 Test(runs, ranks_are_told_from_scores)
 {
     static const char *const cases[][2] = {
         {"7\t30\t2\n5\t10\t1\n7\t10\t1\n", "7:10=-1 30=-2; 5:10=-1"},
         {"q1\td1\t187\nq1\td2\t90\n", "q1:d1=187 d2=90"},
-        {"7\t30\t1\n7\t10\t3\n", "7:30=1 10=3"},                 /* a gap */
-        {"7\t30\t1\n7\t10\t1\n", "7:30=1 10=1"},                 /* a repetition */
-        {"7\t30\t1\n7\t10\t2\n5\t9\t2\n", "7:30=1 10=2; 5:9=2"}, /* in one query alone */
+        {"7\t30\t1\n7\t10\t3\n5\t9\t2\n5\t8\t4\n", "7:30=-1 -=-2 10=-3; 5:-=-1 9=-2 -=-3 8=-4"},
+        {"7\t30\t3\n7\t10\t1\n", "7:30=3 10=1"}, /* falls, with a gap */
+        {"7\t30\t1\n7\t10\t1\n", "7:30=1 10=1"}, /* a repetition */
+        {"7\t30\t1\n7\t10\t2\n5\t9\t3\n5\t8\t1\n", "7:30=1 10=2; 5:9=3 8=1"}, /* in one alone */
+        {"7\t30\t1\n7\t10\t10001\n", "7:30=1 10=10001"},
         {"7\t30\t0\n7\t10\t1\n", "7:30=0 10=1"},
         {"7\t30\t1\n7\t10\t2.0\n", "7:30=1 10=2"},
         {"7\t30\t99999\n", "7:30=99999"},
