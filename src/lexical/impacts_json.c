@@ -25,7 +25,8 @@ static bool term_number(json_search *s, const char *term, bool grow, uint32_t *n
     return gb_map_set(s->terms, term, length, *number, status);
 }
 
-/* The vector of a line, {"id": "p1", "vector": {"term": weight}}, is the next of `v`. */
+/* The vector of a line, {"id": "p1", "vector": {"term": weight}}, is the next of `v`. Of queries
+ * terms that are new grow. */
 static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, bool grow,
                        const gb_lines *lines, const json_t *object, gb_status *status)
 {
@@ -38,7 +39,7 @@ static bool add_vector(json_search *s, gb_impacts_vectors *v, gb_names *names, b
         return gb_lines_fail(lines, status,
                              "a line is {\"id\": \"p1\", \"vector\": {\"term\": 1.5}}",
                              "no \"id\", or no \"vector\" of terms");
-    if (!gb_lines_check_id(lines, id, false, status) ||
+    if (!gb_lines_check_id(lines, id, grow, status) ||
         !gb_names_row(names, id, strlen(id), &row, status))
         return false;
     if (row != v->end)

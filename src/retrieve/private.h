@@ -43,10 +43,10 @@ bool retrieve_order_shards(const char *const *folders, size_t count, const char 
 char *retrieve_read_ids(const char *path, uint32_t wanted, const char *what, const char *order,
                         const char **rows, gb_status *status);
 /* Adds the ids [count] of a folder's texts to names that are empty, so that rows of texts are rows
- * of names. GB_DATA: an id with a blank, which the lines of a run cannot have, or one that is there
- * twice. */
+ * of names. GB_DATA: an id that the lines of a run cannot have, with a blank or, of a query, with #
+ * first, where a comment begins, or one that is there twice. */
 bool retrieve_name_all(gb_names *names, const char *folder, const char *const *ids, uint32_t count,
-                       gb_status *status);
+                       bool queries, gb_status *status);
 /* Writes ids.txt: the external ids of the texts, whose rows are rows of `names`. */
 bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
                         gb_status *status);

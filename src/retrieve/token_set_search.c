@@ -112,9 +112,9 @@ bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
     gb_run from = {0}, run = {0};
     bool ok = gb_run_names_create(&names, status) &&
               retrieve_name_all(names.queries, queries->folder, queries->names,
-                                queries->vectors.texts, status) &&
+                                queries->vectors.texts, true, status) &&
               retrieve_name_all(names.passages, passages->folder, passages->names,
-                                passages->vectors.texts, status);
+                                passages->vectors.texts, false, status);
     if (ok && candidates_path)
         ok = retrieve_read_run(candidates_path, &names, &from, status) &&
              check_named(&names, queries, passages, candidates_path, status) &&

@@ -211,21 +211,26 @@ const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *len
     return set->rows[row];
 }
 
-static bool check_id(const char *folder, const char *id, gb_status *status)
+static bool check_id(const char *folder, const char *id, bool is_query, gb_status *status)
 {
     size_t end = strcspn(id, "\r\n");
+    int shown = end < 80 ? (int)end : 80;
+    if (is_query && *id == '#')
+        return gb_fail(status, GB_DATA, folder, "rename it: # begins a comment of a run",
+                       "the query id \"%.*s\" begins with #", shown, id);
     return strcspn(id, GB_BLANKS) == end ||
            gb_fail(status, GB_DATA, folder, "rename it: the lines of a run are parted at blanks",
-                   "the id \"%.*s\" has a blank", end < 80 ? (int)end : 80, id);
+                   "the id \"%.*s\" has a blank", shown, id);
 }
 
 bool retrieve_name_all(gb_names *names, const char *folder, const char *const *ids, uint32_t count,
-                       gb_status *status)
+                       bool queries, gb_status *status)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
         size_t length = strcspn(ids[i], "\r\n");
-        if (!check_id(folder, ids[i], status) || !gb_names_row(names, ids[i], length, &row, status))
+        if (!check_id(folder, ids[i], queries, status) ||
+            !gb_names_row(names, ids[i], length, &row, status))
             return false;
         if (row != i)
             return gb_fail(status, GB_DATA, folder, "ids.txt names every text once",
@@ -238,7 +243,8 @@ bool retrieve_name_all(gb_names *names, const char *folder, const char *const *i
 bool gb_vector_set_check_ids(const gb_vector_set *set, gb_status *status)
 {
     gb_names *names = gb_names_create(status);
-    bool ok = names && retrieve_name_all(names, set->folder, set->rows, set->vectors.rows, status);
+    bool ok =
+        names && retrieve_name_all(names, set->folder, set->rows, set->vectors.rows, false, status);
     gb_names_destroy(names);
     return ok;
 }

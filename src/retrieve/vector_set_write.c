@@ -187,9 +187,9 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
     gb_run_names names = {0};
     bool ok = found.rows && found.scores && gb_run_names_create(&names, status) &&
               retrieve_name_all(names.queries, queries->folder, queries->rows,
-                                queries->vectors.rows, status) &&
+                                queries->vectors.rows, true, status) &&
               retrieve_name_all(names.passages, passages->folder, passages->rows,
-                                passages->vectors.rows, status) &&
+                                passages->vectors.rows, false, status) &&
               gb_search(device, &queries->vectors, &passages->vectors, &how, &found, status) &&
               (gb_ranks_rank(params->ranks) ||
                write_found(&found, queries->vectors.rows, how.k, &names, path, status));

@@ -2,6 +2,7 @@
 #include <gabbro/serve.h>
 
 #include <gabbro/json.h>
+#include <gabbro/os.h>
 #include <gabbro/rows.h>
 
 #include <math.h>
@@ -31,14 +32,19 @@ static void clear(embed_texts *t)
     t->count = 0;
 }
 
-static char *id_of(const json_t *object, gb_status *status)
+/* The id of a line, if it has one. False where it is neither text nor a whole number. */
+static bool take_id(const embed_texts *t, const json_t *object, char **id, gb_status *status)
 {
-    const json_t *id = json_object_get(object, "_id");
-    if (!id)
-        id = json_object_get(object, "id");
-    if (json_is_integer(id))
-        return gb_format(status, "%lld", (long long)json_integer_value(id));
-    return json_is_string(id) ? gb_strdup(json_string_value(id), status) : NULL;
+    const json_t *value = json_object_get(object, "_id");
+    char number[GB_JSON_NUMBER];
+    value = value ? value : json_object_get(object, "id");
+    if (!value || json_is_null(value))
+        return true;
+    const char *text = gb_json_id(value, number);
+    if (!text)
+        return gb_lines_fail(t->lines, status, "ids are texts or whole numbers",
+                             "its id is neither");
+    return (*id = gb_strdup(text, status)) != NULL;
 }
 
 static bool take_json(embed_texts *t, const char *line, size_t length, gb_status *status)
@@ -50,11 +56,12 @@ static bool take_json(embed_texts *t, const char *line, size_t length, gb_status
     if (ok && !text)
         ok = gb_lines_fail(t->lines, status, "one text a line does as well",
                            "it has no \"text\" that is a string");
-    if (ok) {
+    char *id = NULL;
+    if (ok && (ok = take_id(t, object, &id, status))) {
         t->texts[t->count] = gb_format(status, "%s%s%s", title, *title ? " " : "", text);
-        t->ids[t->count] = id_of(object, status);
-        ok = t->texts[t->count] != NULL;
-        t->count += ok;
+        t->ids[t->count] = id;
+        t->count++; /* also what has no text, to be freed */
+        ok = t->texts[t->count - 1] != NULL;
     }
     json_decref(object);
     return ok;
@@ -99,6 +106,17 @@ static FILE *stream_of(const embed_output *o)
     return o->file ? gb_out_stream(o->file) : stdout;
 }
 
+/* Is that a .npy file of int8, whose factors scales.npy has? */
+static bool has_scales(const char *path)
+{
+    char header[GB_NPY_HEADER];
+    FILE *file = gb_os_fopen(path, "rb");
+    size_t length = file ? fread(header, 1, sizeof header, file) : 0;
+    if (file)
+        fclose(file);
+    return gb_find_bytes(header, length, "'|i1'", 5) != NULL;
+}
+
 /* scales.npy beside int8 vectors: those of others are not replaced. */
 static bool open_scales(embed_output *o, const char *path, gb_status *status)
 {
@@ -109,7 +127,7 @@ static bool open_scales(embed_output *o, const char *path, gb_status *status)
     if (ok && !strcmp(scales, path))
         ok = gb_fail(status, GB_USAGE, path, "give the vectors another name",
                      "the factors of int8 vectors are written there");
-    else if (ok && gb_file_exists(scales) && !gb_file_exists(path))
+    else if (ok && gb_file_exists(scales) && !has_scales(path))
         ok = gb_fail(status, GB_USAGE, scales, "give another folder",
                      "the factors of other vectors are there");
     o->scales = ok ? gb_out_open(scales, status) : NULL;
@@ -220,13 +238,13 @@ static bool end_output(embed_output *o, bool ok, gb_status *status)
     if (ok && !o->file)
         return fflush(stdout) == 0 ||
                gb_fail(status, GB_DATA, NULL, NULL, "standard output cannot be written");
-    if (ok)
-        ok = gb_out_commit(o->file, status);
+    if (ok && o->scales) /* first: without them the vectors cannot be read */
+        ok = gb_out_commit(o->scales, status);
     else
-        gb_out_abandon(o->file);
-    if (ok && o->scales)
-        return gb_out_commit(o->scales, status);
-    gb_out_abandon(o->scales);
+        gb_out_abandon(o->scales);
+    if (ok)
+        return gb_out_commit(o->file, status);
+    gb_out_abandon(o->file);
     return ok;
 }
 
@@ -291,7 +309,8 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
         gb_log(GB_LOG_WARN, "%llu empty lines have no vector: rows are not numbers of lines",
                (unsigned long long)empty);
     if (ok && !out.rows)
-        ok = gb_fail(status, GB_DATA, params->input, "one text a line", "there is no text in it");
+        ok = gb_fail(status, GB_DATA, strcmp(params->input, "-") ? params->input : "standard input",
+                     "one text a line", "there is no text in it");
     ok = end_output(&out, ok, status);
     clear(&texts);
     free(texts.texts);

@@ -191,6 +191,9 @@ refused_as 2 "vectors with the name of their factors" "give the vectors another 
     --out embedded-int8/scales.npy --numbers int8
 refused_as 2 "factors of other vectors" "give another folder" embed "$model" beir/corpus.jsonl \
     --out embedded-int8/others.npy --numbers int8
+"$gabbro" embed "$model" beir/corpus.jsonl --out embedded-int8/others.npy --quiet
+refused_as 2 "nor where their file had vectors of floats before" "give another folder" embed "$model" beir/corpus.jsonl \
+    --out embedded-int8/others.npy --numbers int8
 expect "the same vectors again" "$gabbro" embed "$model" beir/corpus.jsonl --out embedded-int8/vectors.npy --numbers int8 --quiet
 refused_as 2 "int8 in lines of JSON" "for .npy" embed "$model" beir/corpus.jsonl --out lines.jsonl --numbers int8
 # int8 is off by half a step at most, 1/254 of a row's largest number, which is no longer than the row.
