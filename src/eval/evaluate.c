@@ -209,7 +209,7 @@ static bool evaluate_sorted(evaluator *e, const gb_qrels *qrels, const gb_run_li
     walk(e, qrels, lists); /* counts */
     size_t present = out->judged_queries - out->missing_queries;
     out->ignored_queries = (uint32_t)(e->run->list_count - present);
-    if (present == 0)
+    if (present == 0 && (e->run->list_count || !out->params.complete))
         return gb_fail(status, GB_DATA, NULL, "are these the judgements of this run?",
                        "no query of the run has judgements");
     out->metric_count = metrics->count;

@@ -1,4 +1,6 @@
 /* Evaluations: rankings for all splits by which a model can be judged, and their measures. */
+#include "private.h"
+#include <gabbro/os.h>
 #include <gabbro/retrieve.h>
 #include <gabbro/synth.h>
 
@@ -104,34 +106,48 @@ bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *st
 /* ---- fused evaluations ---- */
 
 /* How many passages of a query the runs of an artifact have: what gabbro evaluate kept, or gabbro
- * rerank scored. 0: not known. */
-static uint32_t kept_of(const char *folder)
+ * rerank scored. -1: not known. */
+static int64_t kept_of(const char *folder)
 {
     char *path = gb_path_join(NULL, folder, "run.json");
     json_t *run = path && gb_file_exists(path) ? gb_json_load(path, 0, NULL) : NULL;
     const json_t *settings = json_object_get(run, "settings");
     const json_t *keep = json_object_get(settings, "keep");
-    json_int_t kept = json_integer_value(keep ? keep : json_object_get(settings, "depth"));
+    keep = keep ? keep : json_object_get(settings, "depth");
+    int64_t kept = json_is_integer(keep) ? json_integer_value(keep) : -1;
     json_decref(run);
     free(path);
-    return kept > 0 && kept < UINT32_MAX ? (uint32_t)kept : 0;
+    return kept;
 }
 
 void gb_warn_of_short_runs(const char *folder, uint32_t depth)
 {
-    uint32_t kept = kept_of(folder);
-    if (kept && kept < depth)
+    int64_t kept = kept_of(folder);
+    if (kept > 0 && kept < depth)
         gb_log(GB_LOG_WARN,
-               "the runs of %s have the first %u passages of a query, not %u; what comes behind "
+               "the runs of %s have the first %lld passages of a query, not %u; what comes behind "
                "them counts as not found (gabbro evaluate --keep and gabbro rerank --depth decide)",
-               folder, kept, depth);
+               folder, (long long)kept, depth);
 }
 
-static bool read_kept(const char *evaluation, const gb_ranked_split *split, gb_run *run,
-                      gb_status *status)
+static bool is_empty(const char *path)
 {
-    char *path = gb_format(status, "%s/runs/%s.trec", evaluation, split->split->name);
-    bool ok = path && gb_run_read(path, GB_RUN_TREC, split->names, run, NULL, status);
+    FILE *file = gb_os_fopen(path, "rb");
+    bool empty = file && fgetc(file) == EOF && !ferror(file);
+    if (file)
+        fclose(file);
+    return empty;
+}
+
+bool retrieve_read_kept(const char *evaluation, const char *split, const gb_run_names *names,
+                        gb_run *run, gb_status *status)
+{
+    *run = (gb_run){0};
+    if (!kept_of(evaluation))
+        return gb_fail(status, GB_DATA, evaluation, "evaluate again with --keep 100",
+                       "it kept no passages");
+    char *path = gb_format(status, "%s/runs/%s.trec", evaluation, split);
+    bool ok = path && (is_empty(path) || gb_run_read(path, GB_RUN_TREC, names, run, NULL, status));
     free(path);
     return ok;
 }
@@ -142,12 +158,14 @@ bool gb_rank_fused(void *fused_evaluations, const gb_ranked_split *split, gb_run
     const gb_fused_evaluations *of = fused_evaluations;
     gb_fusion how = of->fusion;
     if (of->count == 1)
-        return read_kept(of->evaluations[0], split, run, status);
+        return retrieve_read_kept(of->evaluations[0], split->split->name, split->names, run,
+                                  status);
     gb_run *runs = gb_alloc(of->count, sizeof *runs, status);
     bool ok = runs != NULL;
     how.depth = split->depth;
     for (size_t i = 0; ok && i < of->count; i++)
-        ok = read_kept(of->evaluations[i], split, &runs[i], status);
+        ok = retrieve_read_kept(of->evaluations[i], split->split->name, split->names, &runs[i],
+                                status);
     ok = ok && gb_run_fuse(runs, of->count, &how, run, status);
     for (size_t i = 0; runs && i < of->count; i++)
         gb_run_free(&runs[i]);

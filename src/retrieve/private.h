@@ -37,6 +37,10 @@ bool retrieve_write_part(const retrieve_part *part, gb_status *status);
 bool retrieve_order_shards(const char *const *folders, size_t count, const char **ordered,
                            char model[RETRIEVE_MODEL], gb_status *status);
 
+/* The run of a split that gabbro evaluate or gabbro rerank kept; an empty one if nothing was found.
+ * GB_DATA if none was kept. */
+bool retrieve_read_kept(const char *evaluation, const char *split, const gb_run_names *names,
+                        gb_run *run, gb_status *status);
 /* The bytes of a file of ids, one a line, which the caller frees; rows [wanted] gets where each
  * begins. what, order: whose ids they are, and the file that they follow, for messages. GB_DATA:
  * not as many, or one that is empty. */

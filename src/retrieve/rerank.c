@@ -142,12 +142,10 @@ static bool read_evaluation(rerank *r, const char *folder, gb_status *status)
     for (size_t i = 0; ok && i < splits.count; i++) {
         gb_run run = {0};
         char *name = gb_format(status, "runs/%s.trec", splits.items[i].name);
-        char *path = name ? gb_path_join(status, folder, name) : NULL;
-        ok = path && gb_run_read(path, GB_RUN_TREC, &r->names, &run, NULL, status) &&
+        ok = name && retrieve_read_kept(folder, splits.items[i].name, &r->names, &run, status) &&
              add_output(r, name, &run, 1, status);
         gb_run_free(&run);
         free(name);
-        free(path);
     }
     gb_splits_free(&splits);
     if (ok)

@@ -70,6 +70,28 @@ expect "a run that has what is measured needs no word" [ "$(grep -c 'first 3 pas
 "$gabbro" evaluate --runs "$short" --collection "$collection" >step 2>log
 expect "one that ends before does" grep -q 'warning: the runs of .* have the first 3 passages of a query, not 1000' log
 
+none=$(made evaluate --bm25 --collection "$collection" --keep 0) || exit 1
+refused 3 "runs that were not kept" "evaluate again with --keep" evaluate --runs "$none" --collection "$collection"
+
+# ---- questions for which nothing is found ---------------------------------------------------------------
+mkdir -p asked/qrels
+cp beir/corpus.jsonl asked
+printf '{"_id": "q%s", "text": "%s"}\n' 1 stone 2 unknown 3 nowhere >asked/queries.jsonl
+printf 'q1\tstone\nq2\tstone\nq3\tstone\n' >asked/answers.tsv
+printf 'query-id\tcorpus-id\tscore\nq1\td5\t1\nq2\td5\t1\n' >asked/qrels/dev.tsv
+printf 'query-id\tcorpus-id\tscore\nq3\td5\t1\n' >asked/qrels/test.tsv
+asked=$(made collection --from asked --keep-splits) || exit 1
+top() # STEP SPLIT
+{
+    tr -d ' \n' <"$1/metrics.json" | sed -n "s/.*\"$2:Top@5\":{[^}]*\"value\":\([.0-9]*\).*/\1/p"
+}
+found=$(made evaluate --bm25 --collection "$asked") || exit 1
+expect "they count 0 in top@k" [ "$(top "$found" dev) $(top "$found" test)" = "0.5 0.0" ]
+again=$(made evaluate --runs "$found" --collection "$asked") || exit 1
+expect "also of the run in its file, and of a split without any" [ "$(top "$again" dev) $(top "$again" test)" = "0.5 0.0" ]
+again=$(made evaluate --fuse "$found" --fuse "$found" --collection "$asked") || exit 1
+expect "and fused" [ "$(top "$again" dev) $(top "$again" test)" = "0.5 0.0" ]
+
 # ---- runs of three columns: Tevatron's scores and MS MARCO's ranks ----------------------------------
 printf 'q1 0 d2 1\n' >qrels
 printf 'q1\td1\t187\nq1\td2\t90\n' >scores
