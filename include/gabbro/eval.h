@@ -188,6 +188,8 @@ extern const char *const gb_answer_rule_names[]; /* words of the rules, ended by
  * of retrieval, grade 1 for passages that hold an answer, otherwise 0. Rows get sorted by
  * (query, passage). A repeated line counts once; contradicting lines are an error. */
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status);
+/* The first row of a query, or of the next one that has rows: where it would be. */
+size_t gb_qrels_first(const gb_qrels *qrels, uint32_t query);
 /* The same; in results of DPR's retrieval, passages hold an answer by the rule. GB_USAGE for other
  * files, unless it is GB_ANSWERS_GIVEN. */
 bool gb_qrels_read_by(gb_answer_rule rule, const char *path, const gb_run_names *names,

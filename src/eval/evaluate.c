@@ -278,9 +278,7 @@ bool gb_evaluate_list(const gb_run *run, uint32_t query, const gb_qrels *qrels,
     gb_evaluation counters = {0};
     evaluator e = {.run = run, .names = names, .params = params, .out = &counters};
     const gb_run_list *list = gb_run_find(run, query);
-    size_t length = list ? list->count : 0, first = 0, end;
-    while (first < qrels->count && qrels->rows[first].query < query)
-        first++;
+    size_t length = list ? list->count : 0, first = gb_qrels_first(qrels, query), end;
     for (end = first; end < qrels->count && qrels->rows[end].query == query;)
         end++;
     e.hits = gb_alloc(length, sizeof *e.hits, status);

@@ -99,6 +99,19 @@ static bool take_held(void *ctx, const gb_lines *lines, uint32_t query, const dp
     return true;
 }
 
+size_t gb_qrels_first(const gb_qrels *qrels, uint32_t query)
+{
+    size_t low = 0, high = qrels->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (qrels->rows[middle].query < query)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status)
 {
     return gb_qrels_read_by(GB_ANSWERS_GIVEN, path, names, qrels, status);

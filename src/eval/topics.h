@@ -8,7 +8,7 @@
  * of the other fields nothing is read. */
 typedef struct topics_top {
     bool open;    /* between <top> and </top> */
-    bool title;   /* lines belong to the title */
+    int field;    /* that words belong to (topics_top.c) */
     gb_text id;   /* of <num> */
     gb_text text; /* of <title> */
 } topics_top;

@@ -4,19 +4,29 @@
 
 static const char hint[] = "topics are <top> <num> Number: 301 <title> words </top>";
 
-/* What a field holds on its own line, without a label such as "Number:". */
-static const char *content(const char *line, const char *tag, const char *label)
+enum { NOTHING, ID, TITLE }; /* fields */
+
+/* Tags that may stand anywhere in a line; another one only at its beginning. */
+static const struct {
+    const char *name;  /* as it is written */
+    const char *label; /* that may follow it, and is none of the field's words */
+    int field;         /* that it begins */
+} tags[] = {{"<top>", "", NOTHING},  {"</top>", "", NOTHING},      {"<num>", "Number:", ID},
+            {"</num>", "", NOTHING}, {"<title>", "Topic:", TITLE}, {"</title>", "", NOTHING},
+            {"<desc>", "", NOTHING}, {"<narr>", "", NOTHING}};
+enum { TAGS = sizeof tags / sizeof *tags, TOP = 0, TOP_END = 1 };
+
+/* The tag that stands there, or TAGS. */
+static size_t tag_at(const char *text)
 {
-    const char *at = line + strlen(tag);
-    at += strspn(at, " \t");
-    if (!strncmp(at, label, strlen(label)))
-        at += strlen(label);
-    return at + strspn(at, " \t");
+    size_t tag = 0;
+    while (tag < TAGS && strncmp(text, tags[tag].name, strlen(tags[tag].name)) != 0)
+        tag++;
+    return tag;
 }
 
-static void append_trimmed(gb_text *to, const char *text)
+static void append_trimmed(gb_text *to, const char *text, size_t length)
 {
-    size_t length = strcspn(text, "<");
     while (length && strchr(" \t\r", text[length - 1]))
         length--;
     if (length && to->length)
@@ -24,38 +34,70 @@ static void append_trimmed(gb_text *to, const char *text)
     gb_text_append(to, text, length);
 }
 
+/* A stretch of a line without tags. */
+static bool take_words(topics_top *top, const gb_lines *lines, const char *text, size_t length,
+                       gb_status *status)
+{
+    size_t blank = strspn(text, " \t\r");
+    if (blank >= length)
+        return true;
+    if (!top->open)
+        return gb_lines_fail(lines, status, hint, "text outside of a topic");
+    if (top->field)
+        append_trimmed(top->field == ID ? &top->id : &top->text, text + blank, length - blank);
+    return true;
+}
+
+static bool take_tag(topics_top *top, const gb_lines *lines, size_t tag, bool *ended,
+                     gb_status *status)
+{
+    if (tag == TOP) {
+        if (top->open)
+            return gb_lines_fail(lines, status, hint, "<top> inside a <top>");
+        top->open = true;
+        top->id.length = top->text.length = 0;
+    } else if (!top->open) {
+        return gb_lines_fail(lines, status, hint, "text outside of a topic");
+    } else if (tag == TOP_END) {
+        if (!top->id.length || !top->text.length)
+            return gb_lines_fail(lines, status, hint, "a topic without <num> or <title>");
+        top->open = false;
+        *ended = true;
+    }
+    top->field = tags[tag].field;
+    return !top->id.failed && !top->text.failed ? true : gb_fail_memory(status, "reading topics");
+}
+
 bool eval_topics_top_line(topics_top *top, const gb_lines *lines, const char *line, bool *ended,
                           gb_status *status)
 {
     line += strspn(line, " \t");
     *ended = false;
-    if (!strncmp(line, "<top>", 5)) {
-        if (top->open)
-            return gb_lines_fail(lines, status, hint, "<top> inside a <top>");
-        *top = (topics_top){.open = true, .id = top->id, .text = top->text};
-        top->id.length = top->text.length = 0;
+    if (*line == '<' && tag_at(line) == TAGS && top->open) {
+        top->field = NOTHING;
         return true;
     }
-    if (!top->open)
-        return !*line || gb_lines_fail(lines, status, hint, "text outside of a topic");
-    if (!strncmp(line, "</top>", 6)) {
-        if (!top->id.length || !top->text.length)
-            return gb_lines_fail(lines, status, hint, "a topic without <num> or <title>");
-        top->open = top->title = false;
-        *ended = true;
-        return !top->id.failed && !top->text.failed ? true
-                                                    : gb_fail_memory(status, "reading topics");
+    while (*line) {
+        size_t length = 0, tag = TAGS;
+        while (line[length] && (tag = tag_at(line + length)) == TAGS)
+            length++;
+        if (!take_words(top, lines, line, length, status))
+            return false;
+        line += length;
+        if (!*line)
+            break;
+        if (*ended)
+            return gb_lines_fail(lines, status, "begin it on a line of its own",
+                                 "a tag behind </top>");
+        if (!take_tag(top, lines, tag, ended, status))
+            return false;
+        line += strlen(tags[tag].name);
+        line += strspn(line, " \t");
+        line +=
+            strncmp(line, tags[tag].label, strlen(tags[tag].label)) ? 0 : strlen(tags[tag].label);
     }
-    if (!strncmp(line, "<num>", 5)) {
-        append_trimmed(&top->id, content(line, "<num>", "Number:"));
-    } else if (!strncmp(line, "<title>", 7)) {
-        append_trimmed(&top->text, content(line, "<title>", "Topic:"));
-        top->title = !strstr(line, "</title>");
-    } else if (*line == '<') {
-        top->title = false;
-    } else if (top->title) {
-        append_trimmed(&top->text, line);
-    }
+    if (top->field == ID) /* which ends with its line */
+        top->field = NOTHING;
     return true;
 }
 

@@ -83,17 +83,10 @@ static bool add_query(const rerank *r, const sources *of, uint32_t query, candid
         for (uint32_t h = 0; ok && from && h < from->count && h < r->how->depth; h++)
             ok = add_passage(list, of->runs[i].hits[from->first + h].passage, status);
     }
-    size_t low = 0, high = qrels->count; /* rows are sorted by query */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (qrels->rows[middle].query < query)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; ok && low < qrels->count && qrels->rows[low].query == query; low++)
-        if (qrels->rows[low].grade > 0)
-            ok = add_passage(list, qrels->rows[low].passage, status);
+    for (size_t i = gb_qrels_first(qrels, query);
+         ok && i < qrels->count && qrels->rows[i].query == query; i++)
+        if (qrels->rows[i].grade > 0)
+            ok = add_passage(list, qrels->rows[i].passage, status);
     return ok && (!list->count || gb_run_add(out, query, list->hits, list->count, status));
 }
 

@@ -46,6 +46,8 @@ static bool merge_queries(exchange *x, uint32_t queries, const gb_found *found, 
 /* Of as many queries at a time as may be exchanged. */
 static bool merge_all(exchange *x, uint32_t queries, const gb_found *found, gb_status *status)
 {
+    if (!x->k) /* no passages */
+        return true;
     uint32_t count = gb_ranks_count(x->ranks);
     size_t of_query = (size_t)count * x->k * 2 * sizeof(float);
     uint32_t most = of_query < EXCHANGE_BYTES ? (uint32_t)(EXCHANGE_BYTES / of_query) : 1;

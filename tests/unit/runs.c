@@ -414,6 +414,8 @@ Test(runs, queries_in_their_layouts)
         "</DOC>\n",
         "<top>\n\n<num> Number: q1\n<title> one word\n\n<desc> Description:\nnot this\n</top>\n"
         "<top>\n<num> q2 </num>\n<title>\ntwo \xc3\xa9\nwords\n<narr>\nno\n</top>\n",
+        "<top><num>q1</num><title>Topic: one word</title><desc>not</top>\n"
+        "<top>\n<num> q2\n<dom> not\n<title> two \xc3\xa9 words\n</top>\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         gb_topics topics = {0};
@@ -425,6 +427,16 @@ Test(runs, queries_in_their_layouts)
         expect_topic(&topics, 1, "q2", "two \xc3\xa9 words");
         gb_topics_free(&topics);
     }
+}
+
+Test(runs, titles_with_brackets)
+{
+    gb_topics topics = {0};
+    gb_status status = {0};
+    const char *text = "<top>\n<num> 1\n<title> (a < b) c\n</top>\n";
+    cr_assert(gb_topics_read(help_write("queries", text), &topics, &status), "%s", status.what);
+    expect_topic(&topics, 0, "1", "(a < b) c");
+    gb_topics_free(&topics);
 }
 
 Test(runs, turns_of_conversations)
