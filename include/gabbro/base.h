@@ -45,6 +45,7 @@ void gb_status_print(const gb_status *status);
 /* ---- log ---- */
 
 typedef enum gb_log_level {
+    GB_LOG_NONE = -1, /* nothing at all: the library's */
     GB_LOG_ERROR,
     GB_LOG_OWN,  /* a warning that is about this process alone, such as its device: of several that
                     run one command each says its own */

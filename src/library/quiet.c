@@ -3,5 +3,5 @@
 
 __attribute__((constructor)) static void be_quiet(void)
 {
-    gb_log_set_level(GB_LOG_ERROR);
+    gb_log_set_level(GB_LOG_NONE);
 }

@@ -74,7 +74,13 @@ void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3])
     grid[0] = n;
     grid[1] = grid[2] = 1;
     if (n > target->max_groups) {
-        grid[1] = (n + target->max_groups - 1) / target->max_groups;
+        /* Rows of a thousand groups or more, as many of them as a grid has, for a long dispatch is
+         * cut between them. */
+        enum { ROWS = 65535, WIDTH = 1024 };
+        uint32_t least = (uint32_t)(((uint64_t)n + ROWS - 1) / ROWS);
+        uint32_t width = least > WIDTH ? least : WIDTH;
+        width = width < target->max_groups ? width : target->max_groups;
+        grid[1] = (n + width - 1) / width;
         grid[0] = (n + grid[1] - 1) / grid[1];
     }
 }

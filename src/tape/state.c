@@ -9,6 +9,19 @@ static uint64_t arena_bytes(const gb_params *params, gb_arena_id arena)
     return gb_params_arena_floats(params, arena) * sizeof(float);
 }
 
+/* An arena is one buffer, however many parameters it has. */
+static bool fits_buffer(const gb_device_caps *caps, uint64_t bytes, const char *name,
+                        gb_status *status)
+{
+    const double mib = 1 << 20;
+    return bytes <= caps->max_buffer_bytes ||
+           gb_fail(
+               status, GB_MEMORY, name,
+               "take a smaller model, or a smaller form of the weights where there is --weights",
+               "%.1f MiB, which have to lie in one buffer; %s allows %.1f MiB", (double)bytes / mib,
+               caps->name, (double)caps->max_buffer_bytes / mib);
+}
+
 gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
                           gb_status *status)
 {
@@ -24,10 +37,11 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
     bool ok = true;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
         uint64_t bytes = arena_bytes(params, (gb_arena_id)a);
-        state->arenas[a] =
-            gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a], status);
+        ok = fits_buffer(gb_device_get_caps(device), bytes, names[a], status) &&
+             (state->arenas[a] = gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256,
+                                                  names[a], status));
         /* Gradient rows that no kernel writes must read as zero. */
-        ok = state->arenas[a] && gb_state_clear(state, (gb_arena_id)a, status);
+        ok = ok && gb_state_clear(state, (gb_arena_id)a, status);
     }
     if (!ok) {
         gb_state_destroy(state);

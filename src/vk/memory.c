@@ -136,12 +136,15 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
         }
     }
     vk_buffers_log(device);
+    uint64_t left = vk_adapter_free_bytes(&device->adapter);
+    char said[80] = "";
+    if (left)
+        snprintf(said, sizeof said, "; the driver says %.1f MiB are free", (double)left / MIB);
     return gb_fail(status, GB_MEMORY, buffer->name,
                    "use a smaller --micro-batch or --batch where there is one, or shorter texts, "
                    "or close other programs that use the device",
-                   "no device memory for %.1f MiB (%s; the driver says %.1f MiB are free)",
-                   (double)needs.size / MIB, vk_result_name(result),
-                   (double)vk_adapter_free_bytes(&device->adapter) / MIB);
+                   "no device memory for %.1f MiB (%s%s)", (double)needs.size / MIB,
+                   vk_result_name(result), said);
 }
 
 /* Some drivers do not fail but move memory to the slow side of the bus. */
