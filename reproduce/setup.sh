@@ -60,7 +60,7 @@ gabbro_need()
         gabbro_quietly "updating the package lists${as_root:+ (with sudo)}" $as_root apt-get update ||
             gabbro_say "going on with the package lists at hand"
         gabbro_quietly "installing $missing" $as_root env DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y --no-install-recommends $missing && return
+            apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=600 $missing && return
         missing=$(gabbro_missing "$1" no)
         [ -n "$missing" ] || return 0
     fi
@@ -91,15 +91,15 @@ gabbro_setup()
     gabbro_need "$1" "$2" || return 2
     tests=$1 build=$3
     shift 3
-    if [ "$tests" = yes ]; then
-        set -- -Dtests=enabled "$@"
-    elif [ ! -f "$build/build.ninja" ]; then # a build that has tests keeps them
-        set -- -Dtests=disabled "$@"
-    fi
     mkdir -p "$build" || return 70
     (
         # Jobs of a cluster may set up the same tree at the same time.
         ! command -v flock >/dev/null || flock 9
+        if [ "$tests" = yes ]; then
+            set -- -Dtests=enabled "$@"
+        elif [ ! -f "$build/build.ninja" ]; then # a build that has tests keeps them
+            set -- -Dtests=disabled "$@"
+        fi
         gabbro_configure "$build" "$@" && gabbro_quietly "building (some minutes when it is new)" ninja -C "$build"
     ) 9>"$build.lock" || return 70
 }
