@@ -9,6 +9,7 @@ static bool grow(bench *b, const bench_size *given, gb_status *status)
 {
     bench_size size = *given;
     char name[80];
+    b->texts = 0; /* these are what is varied here */
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
         size.texts = tokens[i] / size.max_length;
         snprintf(name, sizeof name, "%s masked LM, %u tokens", size.name, tokens[i]);

@@ -15,7 +15,9 @@ static int run(const gb_call *call)
          "some of mini, small, base (default: mini,small on a CPU device, else all)"},
         {"only", GB_OPTION_TEXT, &params.only, 0, "TEXT", "only cases whose name contains it"},
         {"texts", GB_OPTION_U32, &params.texts, 0, NULL,
-         "texts of a training step; 0: those of the size", .min = 2, .max = 4096},
+         "texts of a training step, an even number (default: those of the size; growth has its "
+         "own)",
+         .min = 2, .max = 4096},
         {"repeats", GB_OPTION_U32, &params.repeats, 0, NULL,
          "timed executions of a case at most; two more warm up", .letter = 'n', .min = 1,
          .max = 10000},

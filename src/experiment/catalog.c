@@ -86,6 +86,19 @@ static void add_setting(const json_t *value, gb_text *out, int *count)
         add_word(out, count, word);
 }
 
+/* Who found the negatives, by the kind of the artifact, which its name begins with. */
+static const char *negatives_word(const char *artifact)
+{
+    static const char *const words[][2] = {{"mine-", "mined negatives"},
+                                           {"bm25-run-", "BM25's negatives"},
+                                           {"rerank-", "reranked negatives"},
+                                           {"negatives-", "negatives of a file"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strncmp(artifact, words[i][0], strlen(words[i][0])))
+            return words[i][1];
+    return "negatives of a run";
+}
+
 /* "(cotmae, query)": settings, who found the negatives, BM25 where there is no model. */
 static void describe_settings(const json_t *run, const kind_words *words, gb_text *out)
 {
@@ -96,8 +109,7 @@ static void describe_settings(const json_t *run, const kind_words *words, gb_tex
         if (words->settings[i])
             add_setting(json_object_get(given, words->settings[i]), out, &count);
     if (*negatives)
-        add_word(out, &count,
-                 !strncmp(negatives, "mine-", 5) ? "mined negatives" : "BM25's negatives");
+        add_word(out, &count, negatives_word(negatives));
     if (json_is_true(json_object_get(given, "bm25")))
         add_word(out, &count, "BM25");
     if (count)

@@ -29,13 +29,16 @@ bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o,
     return ok && sample_rows(t, t->collection->passages, o->passages, o->seed, status);
 }
 
+/* A row of at most `most` tokens, which are all that the model reads; *cut counts longer texts. */
 static bool add_text(gb_row_writer *writer, const gb_tokenizer *tokenizer, const char *text,
-                     size_t length, gb_ids *ids, gb_status *status)
+                     size_t length, size_t most, gb_ids *ids, uint32_t *cut, gb_status *status)
 {
     ids->count = 0;
-    return gb_tokenize(tokenizer, text, length, ids, status) &&
-           gb_row_writer_add(writer, ids->data ? ids->data : (const uint32_t[]){0}, ids->count,
-                             status);
+    if (!gb_tokenize(tokenizer, text, length, ids, status))
+        return false;
+    *cut += ids->count > most;
+    return gb_row_writer_add(writer, ids->data ? ids->data : (const uint32_t[]){0},
+                             ids->count < most ? ids->count : most, status);
 }
 
 /* Tokenise one text, or the lines of a file, into the row file at `path`. */
@@ -47,17 +50,21 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
     gb_lines *lines = writer && o->texts ? gb_lines_open(o->texts, status) : NULL;
     gb_ids ids = {0};
     char *line;
-    size_t length;
+    size_t length, most = model->config.max_positions - 2; /* [CLS] and [SEP] are read, too */
+    uint32_t cut = 0;
     int got = 0;
     bool ok = writer && (lines || !o->texts);
     if (ok && !o->texts && !gb_utf8_valid(o->text, strlen(o->text)))
         ok = gb_fail(status, GB_USAGE, "--text", "give it in UTF-8", "the text is not UTF-8");
     if (ok && !o->texts)
-        ok = add_text(writer, tokenizer, o->text, strlen(o->text), &ids, status);
+        ok = add_text(writer, tokenizer, o->text, strlen(o->text), most, &ids, &cut, status);
     while (ok && lines && (got = gb_lines_next_text(lines, &line, &length, status)) == 1)
-        ok = add_text(writer, tokenizer, line, length, &ids, status);
+        ok = add_text(writer, tokenizer, line, length, most, &ids, &cut, status);
     ok = ok && got == 0;
     ok = gb_row_writer_end(writer, ok, status);
+    if (ok && cut)
+        gb_log(GB_LOG_WARN, "%u texts are longer than the model reads: the first %zu tokens count",
+               cut, most);
     gb_lines_close(lines);
     gb_tokenizer_destroy(tokenizer);
     free(ids.data);

@@ -157,6 +157,23 @@ static bool is_mixed(gb_context context)
     return context == GB_CONTEXT_MIXED_STEP || context == GB_CONTEXT_MIXED_EXAMPLE;
 }
 
+/* A passage without generated queries is its own context. */
+static void warn_of_none(const row_order *order, const gb_tokens *tokens)
+{
+    uint32_t none = 0;
+    for (uint32_t r = 0; r < order->epochs.count; r++) {
+        size_t length = 0;
+        if (tokens->generated)
+            gb_row_file_row(tokens->generated, order->rows[r], &length);
+        none += length == 0;
+    }
+    if (none)
+        gb_log(GB_LOG_WARN,
+               "%u of %u passages have no generated query: each is paired with itself (gabbro "
+               "generate, and gabbro tokenize --generated)",
+               none, order->epochs.count);
+}
+
 bool pretrain_pair_source_make(pair_source *source, const gb_pretrain_data *data,
                                const gb_pretrain_params *params, bool by_document,
                                gb_status *status)
@@ -173,6 +190,8 @@ bool pretrain_pair_source_make(pair_source *source, const gb_pretrain_data *data
         pretrain_document_list_free(&source->documents);
         return false;
     }
+    if (params->context == GB_CONTEXT_QUERY || is_mixed(params->context))
+        warn_of_none(&source->order, data->tokens);
     if (source->documents.halves &&
         (params->context == GB_CONTEXT_SPAN || is_mixed(params->context)))
         gb_log(GB_LOG_INFO, "no document has two passages: spans are the halves of a passage");

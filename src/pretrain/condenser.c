@@ -13,6 +13,9 @@ bool pretrain_condenser_head_make(condenser_head *head, const head_settings *set
     *head = (condenser_head){.count = settings->layers,
                              .skip_from = settings->skip_from == GB_OPEN ? bert->config.layers / 2
                                                                          : settings->skip_from};
+    if (head->skip_from > bert->config.layers)
+        return gb_fail(status, GB_USAGE, "--skip-from", "name one of them",
+                       "layer %u of an encoder that has %u", head->skip_from, bert->config.layers);
     head->layers = gb_alloc(head->count, sizeof *head->layers, status);
     bool ok = head->layers != NULL;
     for (uint32_t l = 0; ok && l < head->count; l++) {

@@ -31,6 +31,17 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
 {
     const cotmae_settings *own = params->own;
+    const decoding_settings *given = &own->decoding, *plain = &defaults.decoding;
+    if (own->decoder == CAUSAL && given->decoder_mask_ratio != plain->decoder_mask_ratio) {
+        gb_fail(status, GB_USAGE, "--decoder-mask-ratio", "give --decoder masked, too",
+                "a causal decoder masks no tokens");
+        return NULL;
+    }
+    if (own->decoder == MASKED && given->window != plain->window) {
+        gb_fail(status, GB_USAGE, "--window", "leave it out, or --decoder masked",
+                "a masked decoder sees all tokens");
+        return NULL;
+    }
     return pretrain_decoding_create(params, data, bert, model,
                                     own->decoder == CAUSAL ? &decoder_causal : &decoder_masked,
                                     task, status);

@@ -103,6 +103,9 @@ static bool next_prompt(void *self, gb_prompt *prompt, gb_status *status)
         return true;
     if (!querygen_make_prompt(g, g->next, status))
         return false;
+    if (!g->ids.count)
+        return gb_fail(status, GB_DATA, NULL, "give a --prompt with words of its own",
+                       "the prompt of passage %u has no tokens", g->next);
     *prompt = (gb_prompt){.ids = g->ids.data,
                           .count = (uint32_t)g->ids.count,
                           .passage = g->next++,

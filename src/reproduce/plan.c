@@ -169,8 +169,10 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
                      : mine ? sizes.train_queries
                             : sizes.eval_queries;
     double hits = queries * repro_argv_number(argv, "--depth");
-    if (!strcmp(argv->items[0], "mlm-loss"))
-        passages = repro_cost_get(&cost, "sample");
+    double sample =
+        strcmp(argv->items[0], "mlm-loss") ? 0 : repro_cost_get(&cost, "sample"); /* 0: all */
+    if (sample > 0 && sample < passages)
+        passages = sample;
     double flops = passages * repro_cost_get(&cost, "passage_flops") +
                    queries * repro_cost_get(&cost, "query_flops") + passages * queries * each.flops;
     plan->needs[node->index] =

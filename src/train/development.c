@@ -64,6 +64,10 @@ bool gb_dev_check(const gb_dev_settings *settings, gb_status *status)
               (metric.count == 1 || gb_fail(status, GB_USAGE, "--dev-measure", "e.g. MRR@10",
                                             "\"%.60s\" is not one measure", settings->measure)) &&
               gb_metrics_are_means(&metric, status);
+    if (ok && metric.items[0].parameter > TRAIN_DEV_DEPTH)
+        ok = gb_fail(status, GB_USAGE, "--dev-measure", "gabbro evaluate --depth measures more",
+                     "the development queries have the first %d passages, not %g", TRAIN_DEV_DEPTH,
+                     metric.items[0].parameter);
     free(metric.items);
     return ok;
 }

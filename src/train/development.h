@@ -6,6 +6,8 @@
 
 #include <gabbro/retrieve.h>
 
+#define TRAIN_DEV_DEPTH 1000 /* passages of a query that are measured */
+
 typedef struct train_dev train_dev;
 
 /* What is measured, and how a model of the training is written and ranks. */

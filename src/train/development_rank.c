@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RANK_DEPTH 1000 /* passages of a query that are measured */
-
 /* ---- retrievers ---- */
 
 bool train_dev_write_texts(const train_dev *d, gb_status *status)
@@ -67,7 +65,7 @@ bool train_dev_rank_retriever(void *self, const train_dev *d, const char *folder
                                         .rows = d->split.queries,
                                         .count = d->split.count,
                                         .label = "encode queries"};
-        ok = gb_retriever_rank(retriever, &queries, RANK_DEPTH, run, status);
+        ok = gb_retriever_rank(retriever, &queries, TRAIN_DEV_DEPTH, run, status);
     }
     gb_retriever_close(retriever);
     if (ok)

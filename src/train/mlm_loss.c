@@ -234,8 +234,8 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status)
         uint32_t count = (uint32_t)gb_row_file_count(tokens.passages);
         double flops =
             gb_encode_flops(&model.config, tokens.passages, NULL, count, tokens.max_passage);
-        printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
-               params->passages, count ? flops / count : 0);
+        printf("sample=%u passages=%u queries=0 passage_flops=%.6g query_flops=0 width=0\n",
+               params->passages, count, count ? flops / count : 0);
     }
     gb_tokens_close(&tokens);
     gb_model_input_close(&model);

@@ -85,7 +85,8 @@ static const gb_option of_inputs[] = {
      "mixed: spans or queries, drawn for every step or every pair",
      contexts},
     {"queries", GB_OPTION_U32, FIELD(params.queries), 0, NULL,
-     "generated queries of a passage that are used", .with = "context"},
+     "generated queries of a passage that are used", .with = "context", .min = 1,
+     .max = UINT32_MAX},
     {"passages", GB_OPTION_U32, FIELD(params.passages), 0, NULL,
      "passages used, of those with generated queries; 0: all passages"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
@@ -174,6 +175,9 @@ bool gb_pretraining_check_alone(const gb_pretraining_settings *settings, gb_stat
 {
     const gb_objective *objective = gb_pretraining_objective(settings);
     uint32_t needs = objective ? objective->needs : 0;
+    if (settings->params.passages && !strcmp(settings->objective, "deepct"))
+        return gb_fail(status, GB_USAGE, "--passages", "leave it out; --train-queries chooses",
+                       "deepct learns from the passages of training queries");
     if (settings->params.context != GB_CONTEXT_NONE && !(needs & GB_NEEDS_CONTEXT))
         return gb_fail(status, GB_USAGE, "--context", "leave it out",
                        "%s pairs passages with no other text", settings->objective);
@@ -352,11 +356,16 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
         return o->negatives.count ||
                gb_fail(status, GB_USAGE, NULL, "give --negatives, e.g. of gabbro bm25-run",
                        "hard negatives come from a run, or from a search among --passage-vectors");
-    return (!o->negatives.count && !o->two_towers && !o->params.random) ||
-           gb_fail(status, GB_USAGE, NULL,
-                   "leave --negatives, --random-negatives and --two-towers out",
-                   "with --passage-vectors a search finds the negatives, and the encoder of "
-                   "queries alone is trained");
+    if (o->negatives.count || o->two_towers || o->params.random)
+        return gb_fail(status, GB_USAGE, NULL,
+                       "leave --negatives, --random-negatives and --two-towers out",
+                       "with --passage-vectors a search finds the negatives, and the encoder of "
+                       "queries alone is trained");
+    if (o->params.negatives != gb_finetuning_defaults().params.negatives)
+        return gb_fail(status, GB_USAGE, "--negatives-per-query", "leave it out",
+                       "with --passage-vectors --depth says how many passages are compared");
+    return o->depth || gb_fail(status, GB_USAGE, "--depth", "give 1 or more",
+                               "with --passage-vectors it says how many passages are compared");
 }
 
 void gb_finetuning_note(const gb_finetuning_settings *settings,

@@ -504,6 +504,19 @@ fault 2 "parts of gradients of such a batch" 'cannot be cut' \
 fault 3 "heads that no kernel computes" 'heads of 3 numbers; only multiples of 4' \
     gabbro pretrain mlm $small --hidden 6 --heads 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
+fault 2 "no queries as contexts" 'from 1 to' gabbro pretrain cocondenser $small --context query --queries 0
+fault 2 "masks of a causal decoder" 'masks no tokens' gabbro pretrain cotmae $small --context query --decoder-mask-ratio .3
+fault 2 "a window of a masked decoder" 'sees all tokens' \
+    gabbro pretrain cotmae $small --context query --decoder masked --window 2
+fault 2 "a layer that the encoder has not" 'layer 6 of an encoder that has 1' \
+    gabbro pretrain condenser $small --skip-from 6
+fault 2 "passages of DeepCT" 'leave it out; --train-queries chooses' gabbro pretrain deepct $small --passages 3
+fault 2 "negatives of a search" 'says how many passages are compared' \
+    gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --negatives-per-query 3
+fault 2 "a search for no passages" 'give 1 or more' \
+    gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --depth 0
+fault 2 "a measure of more passages than are ranked" 'have the first 1000 passages' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --dev dev --dev-measure R@2000
 fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet
 fault 2 "an unknown scoring" 'none of: dense' \

@@ -67,7 +67,8 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     settings.decoder = c->decoder;
     settings.head_layers = settings.decoder_layers = c->layers;
     settings.skip_from = c->skip_from;
-    settings.window = c->window;
+    if (c->decoder != TINY_MASKED) /* which sees all tokens */
+        settings.window = c->window;
     settings.contrast = c->contrast;
     settings.lm_weight = c->lm_weight > 0 ? c->lm_weight : 1;
     if (c->change)

@@ -275,7 +275,7 @@ Test(wiring, objectives)
     condenser_case(&t, device);
     decoding_case(&t, device, "cotmae", TINY_CAUSAL, 1, 3);
     decoding_case(&t, device, "cotmae", TINY_CAUSAL, 2, 0);
-    decoding_case(&t, device, "cotmae", TINY_MASKED, 2, 0);
+    decoding_case(&t, device, "cotmae", TINY_MASKED, 2, 3);
     decoding_case(&t, device, "autoencoding", TINY_MASKED, 1, 0);
     decoding_case(&t, device, "autoregression", TINY_CAUSAL, 1, 0);
     decoding_case(&t, device, "bottleneck", TINY_CAUSAL, 1, 4);
