@@ -228,7 +228,7 @@ static const gb_option of_finetuning[] = {
      "first passages of each run that negatives are drawn from"},
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "queries of a step", .min = 1},
     {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
-     "hard negatives of a query"},
+     "hard negatives of a query (with --passage-vectors --depth says how many)"},
     {"random-negatives", GB_OPTION_U32, FIELD(params.random), 0, NULL,
      "how many of the hard negatives are random passages of the collection instead"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,
@@ -361,9 +361,6 @@ bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
                        "leave --negatives, --random-negatives and --two-towers out",
                        "with --passage-vectors a search finds the negatives, and the encoder of "
                        "queries alone is trained");
-    if (o->params.negatives != gb_finetuning_defaults().params.negatives)
-        return gb_fail(status, GB_USAGE, "--negatives-per-query", "leave it out",
-                       "with --passage-vectors --depth says how many passages are compared");
     return o->depth || gb_fail(status, GB_USAGE, "--depth", "give 1 or more",
                                "with --passage-vectors it says how many passages are compared");
 }

@@ -511,8 +511,6 @@ fault 2 "a window of a masked decoder" 'sees all tokens' \
 fault 2 "a layer that the encoder has not" 'layer 6 of an encoder that has 1' \
     gabbro pretrain condenser $small --skip-from 6
 fault 2 "passages of DeepCT" 'leave it out; --train-queries chooses' gabbro pretrain deepct $small --passages 3
-fault 2 "negatives of a search" 'says how many passages are compared' \
-    gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --negatives-per-query 3
 fault 2 "a search for no passages" 'give 1 or more' \
     gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --depth 0
 fault 2 "a measure of more passages than are ranked" 'have the first 1000 passages' \
