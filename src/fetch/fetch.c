@@ -192,6 +192,7 @@ static int try_address(gb_part *part, const char *url, const char *folder,
                        const gb_fetch_params *params, gb_seen *seen, char why[300],
                        gb_status *status)
 {
+    bool resumed = part->bytes > 0; /* with bytes of another time or address */
     gb_outcome outcome = ask(part, url, params, why, status);
     if (outcome == GB_STOP)
         return -1;
@@ -200,6 +201,11 @@ static int try_address(gb_part *part, const char *url, const char *folder,
             return part_commit(part, folder, status) ? 1 : -1;
         if (!seen->from || !fetch_part_empty(part, status))
             return -1;
+        if (resumed) {
+            gb_log(GB_LOG_INFO, "%s: what was there is no beginning of it; from the beginning",
+                   part->file->name);
+            return try_address(part, url, folder, params, seen, why, status);
+        }
     }
     gb_log(GB_LOG_WARN, "%s: %s %s", part->file->name, url, why);
     return 0;

@@ -23,6 +23,7 @@ typedef enum serve_error {
     SERVE_TOO_LARGE,   /* the body is */
     SERVE_NO_MODEL,    /* another model than the one that is served */
     SERVE_NO_TOKEN,    /* the token is missing or wrong */
+    SERVE_FOREIGN,     /* the Host is another's */
     SERVE_NO_PATH,     /* nothing is there */
     SERVE_BAD_METHOD,  /* another method is needed */
     SERVE_OVERLOADED,  /* the queue is full */

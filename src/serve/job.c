@@ -46,6 +46,7 @@ static const struct {
     [SERVE_TOO_LARGE] = {413, "invalid_request_error", NULL, 413, "Validation"},
     [SERVE_NO_MODEL] = {404, "invalid_request_error", "model_not_found", 422, "Validation"},
     [SERVE_NO_TOKEN] = {401, "invalid_request_error", "invalid_api_key", 401, "Validation"},
+    [SERVE_FOREIGN] = {403, "invalid_request_error", NULL, 403, "Validation"},
     [SERVE_NO_PATH] = {404, "invalid_request_error", NULL, 404, "Validation"},
     [SERVE_BAD_METHOD] = {405, "invalid_request_error", NULL, 405, "Validation"},
     [SERVE_OVERLOADED] = {429, "requests", "rate_limit_exceeded", 429, "Overloaded"},

@@ -77,6 +77,21 @@ static bool is_token(const char *header, const char *token)
     return !differ;
 }
 
+/* Whether the server is called by a name that is its own. Where it listens on this computer alone
+ * and asks for no token, a web page that a browser shows here could have a name of its own point to
+ * it (DNS rebinding) and read what it answers. */
+static bool is_own_host(const server *s, const char *host)
+{
+    const char *own = s->site.how->host;
+    bool inside = !strncmp(own, "127.", 4) || !strcmp(own, "::1") || !strcmp(own, "localhost");
+    if (s->token || !inside || !host)
+        return true;
+    size_t length = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    return *host == '[' || strspn(host, "0123456789.") >= length ||
+           (length == strlen("localhost") && !strncasecmp(host, "localhost", length)) ||
+           (length == strlen(own) && !strncasecmp(host, own, length));
+}
+
 /* Undoes %XX. A NUL would end the path for whoever reads it: it becomes another control character,
  * and route() refuses them all. */
 static size_t unescape(void *self, struct MHD_Connection *connection, char *text)
@@ -106,7 +121,7 @@ static void health(const server *s, serve_job *job)
 
 /* What can be said without a body. Afterwards the job has an answer, or r->read reads the body. */
 static void route(const server *s, request *r, const char *path, const char *method,
-                  const char *authorization)
+                  const char *authorization, const char *host)
 {
     size_t i = 0, count = sizeof paths / sizeof *paths;
     bool run = s->site.how->run, is_health = !strcmp(path, "/health");
@@ -118,6 +133,8 @@ static void route(const server *s, request *r, const char *path, const char *met
     r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
     if (has_control(path))
         serve_fail(r->job, SERVE_BAD_VALUE, "a control character is in the path");
+    else if (!is_own_host(s, host))
+        serve_fail(r->job, SERVE_FOREIGN, "this server is not %.100s: call it localhost", host);
     else if (s->token && !is_health && !is_token(authorization, s->token))
         serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
     else if (i == count && !run && !is_health)
@@ -200,6 +217,20 @@ static void resume(serve_job *job)
     MHD_resume_connection(job->connection);
 }
 
+/* While a request waits, nothing of it is kept but what texts point into: its members, which nobody
+ * asked for, may be many times as large in memory as they were in the body. */
+static void drop_unread(serve_job *job)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(job->request, next, key, value)
+    {
+        if (job->status || (strcmp(key, job->member) != 0 && strcmp(key, "query") != 0))
+            json_object_del(job->request, key);
+    }
+}
+
 /* The body is there: it is read, and the job waits for its turn, or has an answer. */
 static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *connection)
 {
@@ -213,8 +244,10 @@ static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *conn
     else if (!(job->request = gb_json_parse(r->body.data ? r->body.data : "", r->body.length, 0,
                                             "body", &status)))
         serve_fail(job, SERVE_NO_JSON, "the body is no JSON object: %.200s", status.what);
-    else
+    else {
         r->read(job, &s->site);
+        drop_unread(job);
+    }
     gb_text_free(&r->body);
     if (job->status)
         return respond(s, r, connection);
@@ -257,7 +290,8 @@ static request *begin(server *s, struct MHD_Connection *connection, const char *
     r->job = job;
     r->from = client_of(connection);
     note(s, r->from, false); /* the time between two requests is not that of the second */
-    route(s, r, path, method, header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
+    route(s, r, path, method, header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+          header(connection, MHD_HTTP_HEADER_HOST));
     if (!job->status && body_bytes(connection) > s->site.how->max_bytes)
         serve_fail(job, SERVE_TOO_LARGE, "the body is larger than %u bytes",
                    s->site.how->max_bytes);

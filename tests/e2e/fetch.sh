@@ -160,6 +160,7 @@ fails slow 76 'another process fetches it' "a second process does not fetch the 
 expect "and leaves the notes of the first" [ -s "$work/slow/data.tsv.part.state" ]
 kill -TERM "$first"
 wait "$first"
+cp -r "$work/slow" "$work/rotten"
 "$gabbro" data fetch slow --manifest "$work/manifest" --to "$work/slow" --accept --mirror "$base/ok" \
     >"$work/said2" 2>&1
 status=$?
@@ -168,6 +169,14 @@ if [ "$status" = 0 ] && whole slow && grep -q 'are there from before' "$work/sai
     good "and the same command resumes, from a mirror too"
 else
     bad "and the same command resumes, from a mirror too (status $status)" "$work/said2"
+fi
+head -c "$(wc -c <"$work/rotten/data.tsv.part")" /dev/zero >"$work/rotten/data.tsv.part"
+"$gabbro" data fetch ok --manifest "$work/manifest" --to "$work/rotten" --accept >"$work/said2" 2>&1
+status=$?
+if [ "$status" = 0 ] && whole rotten && grep -q 'is no beginning of it' "$work/said2"; then
+    good "a part that is no beginning of the file costs no more than itself"
+else
+    bad "a part that is no beginning of the file costs no more than itself (status $status)" "$work/said2"
 fi
 
 # A place at hand instead of the network.

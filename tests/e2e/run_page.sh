@@ -95,6 +95,10 @@ get() # PATH [CURL-OPTION...]: sets $code; the body is in got
 until_said '<li>finetune' live/progress.html
 get / -D head
 expect "the server shows the page" [ "$code $(state got)" = '200 running' ]
+for host in localhost "127.0.0.1:80" evil.example localhost.evil.example; do
+    curl -s -o /dev/null -w '%{http_code} ' -H "Host: $host" "$url/"
+done >codes
+expect "under names of this computer alone" [ "$(cat codes)" = "200 200 403 403 " ]
 expect "as HTML that is not kept" sh -c 'grep -qi "^content-type: text/html" head && grep -qi "^cache-control: no-store" head'
 expect "it listens to this machine alone" [ "${url#http://127.0.0.1:}" != "$url" ]
 kill -9 "$run"
