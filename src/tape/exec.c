@@ -65,9 +65,11 @@ static gb_binding binding_of(const gb_executable *exec, gb_tensor tensor)
     if (place.space == SPACE_TEMP)
         return (gb_binding){state->activations[place.start / state->buffer_bytes],
                             place.start % state->buffer_bytes, place.bytes};
-    return (gb_binding){place.space == SPACE_INPUT ? exec->inputs
-                                                   : state->arenas[place.space - SPACE_ARENA0],
-                        place.start, place.bytes};
+    if (place.space == SPACE_INPUT)
+        return (gb_binding){exec->inputs, place.start, place.bytes};
+    const arena_piece *piece =
+        tape_piece_at(state, (gb_arena_id)(place.space - SPACE_ARENA0), place.start);
+    return (gb_binding){piece->buffer, place.start - piece->start, place.bytes};
 }
 
 /* The same for a kernel. Temps were looked at when the program was planned, parameters and inputs

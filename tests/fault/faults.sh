@@ -515,6 +515,8 @@ fault 2 "a search for no passages" 'give 1 or more' \
     gabbro finetune --init "$encoder" $data --passage-vectors "$bm25" --depth 0
 fault 2 "a measure of more passages than are ranked" 'have the first 1000 passages' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --dev dev --dev-measure R@2000
+fault 5 "trained parameters that no buffer holds" 'what is trained takes .* have to lie in one buffer' \
+    env GABBRO_LIMITS=memory=1G,buffer=16K "$GABBRO" pretrain mlm $small --batch 4 --steps 3 --quiet
 fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet
 fault 2 "an unknown scoring" 'none of: dense' \
