@@ -516,7 +516,8 @@ fault 2 "a search for no passages" 'give 1 or more' \
 fault 2 "a measure of more passages than are ranked" 'have the first 1000 passages' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --dev dev --dev-measure R@2000
 fault 5 "trained parameters that no buffer holds" 'what is trained takes .* have to lie in one buffer' \
-    env GABBRO_LIMITS=memory=1G,buffer=16K "$GABBRO" pretrain mlm $small --batch 4 --steps 3 --quiet
+    env GABBRO_LIMITS=memory=1G,buffer=64K "$GABBRO" pretrain mlm $data --vocabulary "$vocabulary" --layers 24 --hidden 16 \
+    --heads 2 --ffn 16 --batch 4 --steps 3 --quiet
 fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet
 fault 2 "an unknown scoring" 'none of: dense' \
