@@ -63,6 +63,8 @@ bool gb_objects_first(const char *path, json_t **object, gb_status *status);
 
 /* The string of a member, or "" if there is none. It lives as long as the object. */
 const char *gb_json_text(const json_t *object, const char *key);
+/* The member `key`, or `other` where there is none of that name; NULL: there is neither. */
+json_t *gb_json_either(const json_t *object, const char *key, const char *other);
 /* An id: a string, or a whole number as text in number[GB_JSON_NUMBER]; NULL: the value (or NULL)
  * is neither. */
 #define GB_JSON_NUMBER 24 /* bytes that hold any whole number of JSON and its NUL */

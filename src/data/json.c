@@ -6,9 +6,7 @@ static const char layout_hint[] = "docs/reference/formats.md describes the layou
 const char *data_jsonl_id(const gb_lines *lines, const json_t *object, const char *key,
                           const char *other, char number[GB_JSON_NUMBER], gb_status *status)
 {
-    const json_t *value = json_object_get(object, key);
-    if (!value && other)
-        value = json_object_get(object, other);
+    const json_t *value = gb_json_either(object, key, other);
     const char *id = gb_json_id(value, number);
     if (!id)
         gb_lines_fail(lines, status, layout_hint, value ? "\"%s\" is not a string" : "no \"%s\"",

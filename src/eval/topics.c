@@ -44,9 +44,8 @@ static bool json_line(const sink *to, const char *line, size_t length, gb_status
     json_t *object = gb_json_line(lines, line, length, 0, status);
     if (!object)
         return false;
-    const json_t *value = json_object_get(object, "_id");
     char number[GB_JSON_NUMBER];
-    const char *id = gb_json_id(value ? value : json_object_get(object, "id"), number);
+    const char *id = gb_json_id(gb_json_either(object, "_id", "id"), number);
     const char *title = string_field(object, "title", NULL);
     const char *text = string_field(object, "text", "contents");
     bool ok;

@@ -9,6 +9,12 @@ const char *gb_json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+json_t *gb_json_either(const json_t *object, const char *key, const char *other)
+{
+    json_t *value = json_object_get(object, key);
+    return value ? value : json_object_get(object, other);
+}
+
 const char *gb_json_id(const json_t *value, char number[GB_JSON_NUMBER])
 {
     if (!json_is_integer(value))

@@ -16,9 +16,8 @@ struct gb_expansions {
 static bool take(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     gb_expansions *e = ctx;
-    const json_t *value = json_object_get(object, "_id");
     char number[GB_JSON_NUMBER];
-    const char *id = gb_json_id(value ? value : json_object_get(object, "id"), number);
+    const char *id = gb_json_id(gb_json_either(object, "_id", "id"), number);
     const char *text = json_string_value(json_object_get(object, "text"));
     uint32_t row;
     size_t length;

@@ -35,9 +35,8 @@ static void clear(embed_texts *t)
 /* The id of a line, if it has one. False where it is neither text nor a whole number. */
 static bool take_id(const embed_texts *t, const json_t *object, char **id, gb_status *status)
 {
-    const json_t *value = json_object_get(object, "_id");
+    const json_t *value = gb_json_either(object, "_id", "id");
     char number[GB_JSON_NUMBER];
-    value = value ? value : json_object_get(object, "id");
     if (!value || json_is_null(value))
         return true;
     const char *text = gb_json_id(value, number);
