@@ -100,8 +100,10 @@ typedef enum gb_run_format {
     GB_RUN_DPR,     /* JSON of DPR's retrieval (src/eval/dpr.c); read, it is also Pyserini's */
     GB_RUN_PYSERINI, /* that of Pyserini; gb_run_write_dpr writes the two */
 } gb_run_format;
-/* Words for layouts that are read, ended by NULL, and what they mean. */
+/* Words for layouts that are read, ended by NULL, the help of an option that takes one, and what
+ * they mean. */
 extern const char *const gb_run_words[];
+extern const char gb_run_words_help[];
 extern const gb_run_format gb_run_word_formats[];
 /* Reads a run, plain or gzip; blank lines and lines that start with '#' are skipped. Lists come in
  * the order in which the file first names their queries, and hits in the order of the file; where

@@ -43,10 +43,7 @@ static int run(const gb_call *call)
     settings o = {0};
     const gb_option options[] = {
         {"to", GB_OPTION_TEXT, &o.out, GB_OPTION_REQUIRED, "FILE", "file that is written"},
-        {"from", GB_OPTION_CHOICE, &o.from, 0, NULL,
-         "layout of RUN; auto takes a third column of three for ranks where it counts from 1 or "
-         "rises for every query, else for scores",
-         gb_run_words},
+        {"from", GB_OPTION_CHOICE, &o.from, 0, NULL, gb_run_words_help, gb_run_words},
         {"form", GB_OPTION_CHOICE, &o.form, 0, NULL,
          "layout of FILE: TREC's; MS MARCO's (qid pid rank); qid pid score; JSON of DPR; JSON of "
          "Pyserini's evaluation of DPR",

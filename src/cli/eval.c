@@ -59,10 +59,7 @@ static int run(const gb_call *call)
          "order of equal scores: by docno, descending (trec) or ascending; as in the file; the "
          "bounds over all orders; or the rank column decides everything",
          ties},
-        {"format", GB_OPTION_CHOICE, &format, 0, NULL,
-         "layout of RUN; auto takes a third column of three for ranks where it counts from 1 or "
-         "rises for every query, else for scores",
-         gb_run_words},
+        {"format", GB_OPTION_CHOICE, &format, 0, NULL, gb_run_words_help, gb_run_words},
         {"answers", GB_OPTION_CHOICE, &answers, 0, NULL,
          "of JSON of DPR or Pyserini as QRELS, which passages hold an answer: as the file says "
          "(has_answer); by DPR's rule for words; or by regular expressions (CuratedTREC)",

@@ -11,6 +11,8 @@
 #define MAX_RANK 10000 /* of an MS MARCO run; its script holds 1000 */
 
 const char *const gb_run_words[] = {"auto", "trec", "msmarco", "scores", "dpr", NULL};
+const char gb_run_words_help[] = "layout of RUN; auto takes a third column of three for ranks "
+                                 "where it counts from 1 or rises for every query, else for scores";
 const gb_run_format gb_run_word_formats[] = {GB_RUN_AUTO, GB_RUN_TREC, GB_RUN_MSMARCO,
                                              GB_RUN_SCORES, GB_RUN_DPR};
 
