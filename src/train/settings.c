@@ -175,9 +175,9 @@ bool gb_pretraining_check_alone(const gb_pretraining_settings *settings, gb_stat
 {
     const gb_objective *objective = gb_pretraining_objective(settings);
     uint32_t needs = objective ? objective->needs : 0;
-    if (settings->params.passages && !strcmp(settings->objective, "deepct"))
+    if (settings->params.passages && needs & GB_NEEDS_JUDGEMENTS)
         return gb_fail(status, GB_USAGE, "--passages", "leave it out; --train-queries chooses",
-                       "deepct learns from the passages of training queries");
+                       "%s learns from the passages of training queries", settings->objective);
     if (settings->params.context != GB_CONTEXT_NONE && !(needs & GB_NEEDS_CONTEXT))
         return gb_fail(status, GB_USAGE, "--context", "leave it out",
                        "%s pairs passages with no other text", settings->objective);
