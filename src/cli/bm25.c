@@ -16,7 +16,7 @@ typedef struct settings {
     uint32_t depth;               /* passages a query */
     uint32_t level;               /* smallest relevant grade */
     uint32_t threads;             /* 0: all */
-    bool drop_identical;          /* a passage whose id is the query's does not count */
+    bool drop_identical;          /* a passage whose id is the query's is left out of the run */
 } settings;
 
 static bool print_form(const gb_bm25_folder *f, const settings *o, const gb_run *run,
@@ -27,7 +27,6 @@ static bool print_form(const gb_bm25_folder *f, const settings *o, const gb_run 
     gb_evaluation evaluation = {0};
     bool ok = true;
     params.level = (int32_t)o->level;
-    params.drop_identical = o->drop_identical;
     params.metrics = &metrics;
     for (; ok && *measures; measures++)
         ok = gb_metrics_add(&metrics, *measures, status);
@@ -121,8 +120,7 @@ static int run(const gb_call *call)
          "judgements instead of DIR's, in the layout of TREC, MS MARCO or BEIR"},
         {"vocabulary", GB_OPTION_TEXT, &o.folder.vocabulary, 0, "DIR",
          "take tokens of this vocabulary's artifact, or of this model's folder, for terms instead "
-         "of "
-         "stemmed words"},
+         "of stemmed words"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1, .max = INT32_MAX},
         {"level", GB_OPTION_U32, &o.level, 0, NULL, "smallest grade that is relevant", .min = 1,
          .max = INT32_MAX},
