@@ -155,6 +155,14 @@ table_numbers() # TABLE.JSON
     sed '/^ "times": {$/,/^ }/d' "$1"
 }
 
+# Whether GABBRO was built with its server.
+has_server() # GABBRO
+{
+    ! "$1" serve nothing 2>&1 | grep -q 'without libmicrohttpd' && return
+    skipped "gabbro serve: the program was built without libmicrohttpd"
+    return 1
+}
+
 # Whether GABBRO can start ranks; lets root start them, as in a container.
 has_ranks() # GABBRO
 {

@@ -14,8 +14,7 @@ for needed in curl od; do
         exit
     fi
 done
-if "$gabbro" serve nothing 2>&1 | grep -q 'without libmicrohttpd'; then
-    skipped "gabbro serve: the program was built without libmicrohttpd"
+if ! has_server "$gabbro"; then
     checks_end
     exit
 fi

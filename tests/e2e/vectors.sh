@@ -133,13 +133,23 @@ refused "JSON without a text" "strange.jsonl:2: it has no \"text\"" embed "$mode
 # The bytes that are still to be written when the disk is full decide what is met later; the rows, that.
 wide=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
     --steps 0 --layers 1 --hidden 256 --heads 2 --ffn 16)
-for rows in 195 196 197 198 199; do
-    head -n $rows beir/corpus.jsonl >few.jsonl
+embed_in_little_room() # ROWS
+{
+    head -n "$1" beir/corpus.jsonl >few.jsonl
     (
         trap '' XFSZ
         ulimit -f 100 # blocks of 512 or of 1024 bytes: fewer than there are vectors
         exec "$gabbro" embed "$wide" few.jsonl --out full.npy --quiet 2>log
     )
+}
+rooms='195 196 197 198 199'
+if ! embed_in_little_room 1; then
+    skipped "no room for vectors: the driver keeps its memory in files, too (as lavapipe of Mesa 26)"
+    rooms=
+fi
+rm -f full.npy
+for rows in $rooms; do
+    embed_in_little_room "$rows"
     status=$?
     expect "no room for $rows vectors ($status)" [ "$status $(grep -c 'limit on the size' log) $(ls full.npy 2>/dev/null)" = '3 1 ' ]
 done
@@ -259,8 +269,10 @@ asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet --dims 
 expect "ask --dims gives the passages of search --dims" [ "$(awk '$1 == "q3" { printf "%s ", $3 }' "$few/run.trec" | cut -d ' ' -f 1-10)" = \
     "$(echo "$asked" | grep -o '"_id":"d[0-9]*"' | sed 's/.*:"\(.*\)"/\1/' | tr '\n' ' ' | sed 's/ $//')" ]
 expect "from an index of its own" [ "$(indexes)" = 2 ]
+has_server "$gabbro"
+served=$?
 cut=$(grep -l '"width": 8' "$GABBRO_STORE"/index-*/vectors.json)
-refused_as 3 "other dimensions than those of the index" "have 8 numbers, those of the model 16" serve "$model" --index "${cut%/*}" --port 0
+[ $served != 0 ] || refused_as 3 "other dimensions than those of the index" "have 8 numbers, those of the model 16" serve "$model" --index "${cut%/*}" --port 0
 refused_as 2 "more dimensions than there are" "17 of the 16 dimensions" ask "$model" "$collection" 'rain' --dims 17
 refused_as 2 "more dimensions than vectors have" "17 of vectors that have 16" search --queries "$queries" --passages "$one" --dims 17
 mkdir plain && head -n 50 beir/corpus.jsonl >plain/corpus.jsonl
@@ -274,7 +286,7 @@ mv d place
 "$gabbro" ask "$model" place 'rain stone' --quiet >answers
 index=$(dirname "$(grep -l "$PWD/place" "$GABBRO_STORE"/index-*/index.json)")
 rm -r place && mv e place
-refused "an index whose collection was replaced" \
+[ $served != 0 ] || refused "an index whose collection was replaced" \
     'place: passage 1 is "e0", and vector 1 of .*index-.* is of "d0" (the collection was replaced: make the index again)' \
     serve "$model" --index "$index" --port 0
 "$gabbro" ask "$model" place 'rain stone' --json --quiet >answers

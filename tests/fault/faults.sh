@@ -406,12 +406,14 @@ fault 3 "a question to no model" 'nothing: no folder and no artifact' gabbro ask
 fault 3 "a question to no collection" 'nowhere: no such collection' gabbro ask "$encoder" nowhere question
 fault 2 "an empty question" 'the question is empty' gabbro ask "$encoder" beir ''
 fault 2 "a question that is no UTF-8" 'the question is no UTF-8' gabbro ask "$encoder" beir "$(printf '\377')"
-fault 2 "an address that is none" '--host is no address' "$GABBRO" serve "$encoder" --host nowhere
+if has_server "$GABBRO"; then
+    fault 2 "an address that is none" '--host is no address' "$GABBRO" serve "$encoder" --host nowhere
+    fault 3 "a run that is not there" 'nowhere: no such folder' "$GABBRO" serve --run nowhere
+    fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
+fi
 fault 3 "an index that is not there" 'nowhere: no folder and no artifact' "$GABBRO" serve "$encoder" --index nowhere
 fault 2 "neither a model nor a run" 'give a model, or --run' "$GABBRO" serve
 fault 2 "both of them" 'give a model, or --run' "$GABBRO" serve "$encoder" --run .
-fault 3 "a run that is not there" 'nowhere: no such folder' "$GABBRO" serve --run nowhere
-fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
 echo '[{"question": "a", "ctxs": [{"id": "1", "score": "1"}]}' >cut-run.json
 fault 3 "a run of DPR that is cut off" 'cut-run.json:1: the array is not closed' "$GABBRO" convert-run cut-run.json --to x.trec
 echo '[{"question": "a", "answers": ["19[0-9"], "ctxs": [{"id": "1", "score": 1, "text": "b"}]}]' >wrong-answer.json
