@@ -71,7 +71,7 @@ typedef struct gb_verify_params {
 /* Checks a model: its files, tensors, tokenizer and pooling, and what the device computes for some
  * texts against float64 and against golden numbers. *held: all differences are within their bounds.
  * GB_DATA if the folder is incomplete, or if the golden file has another form or belongs to another
- * model (src/compare/golden.h). */
+ * model (src/compare/golden.c). */
 bool gb_verify(const gb_verify_params *params, bool *held, gb_status *status);
 
 #endif

@@ -58,8 +58,8 @@ class Run(lib.Owned):
         """Measures it by a file of judgements, as trec_eval does: the mean of a measure such as
         "ndcg_cut_10" or "MRR@10"; with per_query (mean, {qid: value}). level: smallest relevant
         grade. complete: judged queries that the run lacks count 0."""
-        if level < 1:
-            raise ValueError(f"the smallest relevant grade is {level}; it must be 1 at least")
+        if not 1 <= level < 2**31:
+            raise ValueError(f"the smallest relevant grade is {level}; it must be from 1 to 2147483647")
         values, mean = {}, ctypes.c_double()
 
         def take(_, query, length, value):

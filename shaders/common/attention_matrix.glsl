@@ -8,7 +8,7 @@
 //
 // SM x SN subgroups: a subgroup has LM own rows, and a part in SN of the other rows (of scores) or of the head (of sums).
 // LM, LN, LK: one of the sizes that the device lists. OTHERS: a multiple of SN * LN and of LK. The sizes are powers of 2.
-// src/ops/attention_matrix.c knows what is shared.
+// src/ops/attention_kernel.c knows what is shared.
 #include "attention_lists.glsl"
 layout(constant_id = 4) const uint LM = 16;
 layout(constant_id = 5) const uint LN = 16;

@@ -1,4 +1,4 @@
-// Weights in fewer bits, by rows of words; see packed.h. widen(at, c) gives columns 4c .. 4c + 3 of the
+// Weights in fewer bits, by rows of words; see gabbro/ops.h. widen(at, c) gives columns 4c .. 4c + 3 of the
 // row that begins at word `at`. All in whole numbers and float32: no small types are asked of the device.
 const uint F16 = 1, BF16 = 2, Q8 = 3;
 layout(constant_id = 2) const uint PACKING = Q8;

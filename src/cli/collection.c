@@ -57,7 +57,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "--answers is of what --from imports");
     maker->version = o->world ? GB_WORLD_VERSION : 1;
     return note_name(maker, o->from, status) &&
-           (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
+           (!o->world || gb_parse_u64("--world", o->world, 0, INT64_MAX, &o->seed, status)) &&
            check_set(o, status);
 }
 

@@ -68,7 +68,7 @@ static const gb_option what[] = {
      "lines NAME = VALUE over the scale's, as gabbro/settings in your configuration folder"},
     {"set", GB_OPTION_LIST, PLACE(changes), 0, "NAME=VALUE",
      "change a setting of the scale (recorded results then do not apply)"},
-    {"seed", GB_OPTION_U64, PLACE(seed), 0, NULL, "seed of training", .max = 0x1p63},
+    {"seed", GB_OPTION_U64, PLACE(seed), 0, NULL, "seed of training"},
     {"seeds", GB_OPTION_U32, PLACE(seeds), 0, NULL,
      "the seeds 42, 43 ... 41 + N, in place of --seed", .min = 1, .max = 1000000},
     {"rows", GB_OPTION_TEXT, PLACE(rows), 0, "LIST",

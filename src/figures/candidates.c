@@ -206,7 +206,7 @@ static bool about(const question *q, const gb_candidates_params *o, gb_text *out
     const char *id = gb_row_file_row(q->collection->query_ids, q->query, &id_length);
     gb_text_printf(out,
                    "Query %.*s of %s, %s: \"%.*s\". The %u best passages of each model%s; "
-                   "perplexity %g, %u iterations, seed %llu. "
+                   "perplexity %g (at most a third of the other points), %u iterations, seed %llu. "
                    "Distances are Euclidean, in the model's own space.",
                    (int)id_length, id, q->collection->name, q->split, (int)length, text, o->depth,
                    o->missed ? " and the relevant ones it did not find" : "", o->tsne.perplexity,

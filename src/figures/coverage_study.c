@@ -154,6 +154,21 @@ static bool count_model(gb_coverage_study *s, model *m, gb_status *status)
     return ok;
 }
 
+/* One's own texts are cut to what the first model reads, a collection's to what its tokens are. */
+static bool reads_texts(const coverage_texts *t, const gb_vocab_projection *p, const char *path,
+                        gb_status *status)
+{
+    size_t longest = 0, length;
+    for (uint32_t i = 0; i < t->count && !t->collection; i++) {
+        gb_row_file_row(t->file, t->rows[i], &length);
+        longest = length > longest ? length : longest;
+    }
+    return longest <= p->model.config.max_positions - 2 ||
+           gb_fail(status, GB_USAGE, path, "name the model that reads least first",
+                   "the model reads %u tokens of a text, the first model reads %zu",
+                   p->model.config.max_positions - 2, longest);
+}
+
 /* Opens a model, with the first one the texts too (one's own need its tokenizer), and counts. */
 static bool count_next(gb_coverage_study *s, const gb_vocab_projection *reference, size_t index,
                        const char *file, gb_status *status)
@@ -165,6 +180,7 @@ static bool count_next(gb_coverage_study *s, const gb_vocab_projection *referenc
     bool ok = same_vocabulary(s, &m.own, o->models[index], status) &&
               (s->texts.file ||
                figures_coverage_texts_tokenize(&s->texts, o, &m.own.model, file, status)) &&
+              reads_texts(&s->texts, &m.own, o->models[index], status) &&
               (s->frequent || !o->collection || count_frequent(s, status)) &&
               count_model(s, &m, status);
     gb_vocab_projection_close(&m.own);

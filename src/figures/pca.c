@@ -48,7 +48,7 @@ static void rotate(double *a, double *v, uint32_t n, uint32_t p, uint32_t q)
 }
 
 /* Eigenvalues end on the diagonal of a, eigenvectors in the columns of v. */
-static void jacobi(double *a, double *v, uint32_t n)
+static bool jacobi(double *a, double *v, uint32_t n, gb_status *status)
 {
     enum { MOST_SWEEPS = 60 };
     double size = 0;
@@ -62,12 +62,16 @@ static void jacobi(double *a, double *v, uint32_t n)
             for (uint32_t q = p + 1; q < n; q++)
                 rest += fabs(a[(size_t)p * n + q]);
         if (!(rest > 1e-14 * size))
-            return;
-        for (uint32_t p = 0; p < n; p++)
+            return true;
+        for (uint32_t p = 0; p < n; p++) {
+            if (!gb_not_interrupted("principal components", status))
+                return false;
             for (uint32_t q = p + 1; q < n; q++)
                 if (fabs(a[(size_t)p * n + q]) > 1e-300)
                     rotate(a, v, n, p, q);
+        }
     }
+    return true;
 }
 
 /* Score of one component: the eigenvector times the root of its value, the largest positive. */
@@ -92,9 +96,7 @@ bool gb_pca(const float *x, uint32_t count, uint32_t width, uint32_t dims, doubl
     double *a = gb_alloc((size_t)count * count, sizeof *a, status);
     double *v = gb_alloc((size_t)count * count, sizeof *v, status), total = 0;
     bool *taken = gb_alloc(count, sizeof *taken, status);
-    bool ok = a && v && taken && gram(x, count, width, a, status);
-    if (ok)
-        jacobi(a, v, count);
+    bool ok = a && v && taken && gram(x, count, width, a, status) && jacobi(a, v, count, status);
     for (uint32_t i = 0; ok && i < count; i++)
         total += a[(size_t)i * count + i];
     for (uint32_t d = 0; ok && d < dims; d++) {

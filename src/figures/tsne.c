@@ -77,7 +77,7 @@ static bool similarities(const float *x, uint32_t width, double perplexity, tsne
     bool ok = squared && row;
     if (ok)
         distances(x, n, width, squared);
-    for (uint32_t i = 0; ok && i < n; i++) {
+    for (uint32_t i = 0; ok && i < n && (ok = gb_not_interrupted("t-SNE", status)); i++) {
         neighbours(squared + (size_t)i * n, n, i, perplexity, row);
         for (uint32_t j = 0; j < n; j++) {
             t->p[(size_t)i * n + j] += row[j] / (2.0 * n);
@@ -153,7 +153,7 @@ bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_param
               .y = out,
               .velocity = gb_alloc(2 * (size_t)count, sizeof *t.velocity, status),
               .gains = gb_alloc(2 * (size_t)count, sizeof *t.gains, status)};
-    double perplexity = fmin(fmax(params->perplexity, 1.01), (count - 1) / 3.0);
+    double perplexity = fmin(params->perplexity, (count - 1) / 3.0);
     double rate = fmax(count / 48.0, 50);
     bool ok = t.p && t.q && t.velocity && t.gains && similarities(x, width, perplexity, &t, status);
     for (uint32_t i = 0; ok && i < count; i++) {
@@ -166,6 +166,7 @@ bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_param
     for (uint32_t step = 0; ok && step < params->iterations; step++) {
         bool early = step < EXAGGERATED;
         descend(&t, early ? 12 : 1, early ? .5 : .8, rate);
+        ok = gb_not_interrupted("t-SNE", status);
     }
     if (ok && divergence)
         *divergence = divergence_of(&t);

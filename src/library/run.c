@@ -209,6 +209,9 @@ static bool measure(gabbro_run *r, const char *path, const char *name,
         params.level = how->level;
     params.complete = how->complete;
     params.metrics = &metrics;
+    if (how->level < 0)
+        return gb_fail(status, GB_USAGE, NULL, "give 1 or more",
+                       "the smallest relevant grade is %d", how->level);
     bool ok = is_named(path, "file of judgements", status) && is_named(name, "measure", status) &&
               gb_metrics_add(&metrics, name, status);
     if (ok && metrics.count != 1)

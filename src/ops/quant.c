@@ -35,8 +35,11 @@ static uint32_t bfloat_of(float value)
 static bool pack_block(const float *values, uint32_t count, uint32_t *words)
 {
     float most = 0;
-    for (uint32_t c = 0; c < count; c++)
+    bool finite = true;
+    for (uint32_t c = 0; c < count; c++) {
         most = fmaxf(most, fabsf(values[c]));
+        finite &= isfinite(values[c]) != 0;
+    }
     float scale = most / 127;
     words[0] = gb_float_bits(scale);
     memset(words + 1, 0, GB_QUANT_BLOCK);
@@ -45,7 +48,7 @@ static bool pack_block(const float *values, uint32_t count, uint32_t *words)
         q = fminf(fmaxf(q, -127), 127);
         words[1 + c / 4] |= ((uint32_t)(int32_t)q & 0xff) << 8 * (c % 4);
     }
-    return isfinite(most);
+    return finite;
 }
 
 bool gb_quant_pack_row(gb_quant quant, const float *values, uint32_t cols, uint32_t *words)

@@ -33,7 +33,8 @@ bool options_set(const gb_option *option, const char *typed, const char *text, g
         return gb_parse_u32(typed, text, (uint32_t)min, max > 0 ? (uint32_t)max : UINT32_MAX,
                             option->value, status);
     case GB_OPTION_U64:
-        return gb_parse_u64(typed, text, (uint64_t)min, max > 0 ? (uint64_t)max : UINT64_MAX,
+        /* No more than an integer of JSON holds, as the value stands in records. */
+        return gb_parse_u64(typed, text, (uint64_t)min, max > 0 ? (uint64_t)max : INT64_MAX,
                             option->value, status);
     case GB_OPTION_REAL:
         return gb_parse_real(typed, text, min, bounded ? max : 1e30, option->value, status);

@@ -220,9 +220,22 @@ static bool make_lists(world *w, gb_status *status)
     return split->count == w->set->test || too_few(w, status);
 }
 
-/* Questions are texts that leave the collection: their counterparts state the same facts. */
+/* Whether a later text states the fact of passage p. Of each fact there are two texts. */
+static bool has_counterpart(const world *w, uint32_t p, bool first_round_only, uint32_t *later)
+{
+    *later = synth_world_next_stating(w, w->passages[p].facts[0], p);
+    return *later != GB_MAP_NONE && (!first_round_only || w->passages[p].round == 0);
+}
+
+/* Questions are texts that leave the collection: their counterparts state the same facts. Texts of
+ * the first round ask, of which about half come before their counterpart; where those are too few,
+ * the earlier text of any pair does. */
 static bool make_counterparts(world *w, gb_status *status)
 {
+    uint32_t first = 0, again;
+    for (uint32_t p = 0; p < w->passage_count; p++)
+        first += has_counterpart(w, p, true, &again);
+    bool first_round_only = first >= w->set->test;
     uint32_t kept = 0;
     world_split *split = synth_world_add_split(w, "test", w->set->test, status);
     uint32_t *moved = synth_world_array(w, w->passage_count, sizeof *moved, status);
@@ -230,8 +243,7 @@ static bool make_counterparts(world *w, gb_status *status)
         return false;
     for (uint32_t p = 0; p < w->passage_count; p++) {
         world_passage passage = w->passages[p];
-        uint32_t again = synth_world_next_stating(w, passage.facts[0], p);
-        bool asks = split->count < w->set->test && again != GB_MAP_NONE && passage.round == 0;
+        bool asks = split->count < w->set->test && has_counterpart(w, p, first_round_only, &again);
         moved[p] = asks ? GB_MAP_NONE : kept;
         if (!asks) {
             w->passages[kept++] = passage;

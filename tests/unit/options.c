@@ -61,7 +61,7 @@ Test(options, every_kind_of_value)
     gb_words operands = {0};
     gb_status status = {0};
     cr_assert_eq(READ("--file", "a", "one", "--run", "x", "--steps=7", "--run=y", "--schedule",
-                      "constant", "--seed", "18446744073709551615", "--learning-rate", "2e-5",
+                      "constant", "--seed", "9223372036854775807", "--learning-rate", "2e-5",
                       "--warmup", "1", "-q", "--", "--two"),
                  GB_PARSED_RUN, "%s", status.what);
     cr_expect_str_eq(v.file, "a");
@@ -69,7 +69,7 @@ Test(options, every_kind_of_value)
     cr_expect_str_eq(v.runs.items[1], "y");
     cr_expect_eq(v.steps, 7);
     cr_expect_eq(v.shape, 2);
-    cr_expect_eq(v.seed, UINT64_MAX);
+    cr_expect_eq(v.seed, INT64_MAX);
     cr_expect_eq(v.rate, 2e-5);
     cr_expect_eq(v.warmup, 1);
     cr_expect(v.quiet);

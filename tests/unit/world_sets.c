@@ -307,6 +307,20 @@ Test(world_sets, second_hops_are_not_named)
     scratch_leave(&s);
 }
 
+Test(world_sets, are_there_for_worlds_with_few_texts_of_the_first_round_before_their_counterparts)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    cr_assert(gb_synth_generate(2, "beir-arguana", "x", &status), "%s", status.what);
+    gb_collection *c = gb_collection_open("x", &status);
+    gb_qrels qrels = {0};
+    cr_assert(c && gb_collection_qrels(c, "test", &qrels, &status));
+    cr_expect_eq(qrels.count, gb_row_file_count(c->queries));
+    free(qrels.rows);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
 Test(world_sets, unknown_ones_are_refused)
 {
     scratch s = scratch_enter();
