@@ -20,6 +20,8 @@ typedef struct gb_optimiser_settings {
     double dropout;              /* of states and attention */
 } gb_optimiser_settings;
 extern const gb_option gb_optimiser_options[];
+/* Fails with GB_USAGE where one setting has no effect with another. */
+bool gb_optimiser_check(const gb_optimiser_settings *settings, gb_status *status);
 
 /* What a fine-tuning is measured by on the way. */
 typedef struct gb_dev_settings {

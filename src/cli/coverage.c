@@ -80,6 +80,11 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     p->names = (const char(*)[GB_MODEL_NAME])o->names;
     p->model_count = o->models.count;
     maker->over = p->text != NULL;
+    for (size_t m = 0; m < p->model_count; m++)
+        if (!gb_model_users(p->models[m], false, &maker->kernels, status))
+            return false;
+    if (p->reference && !gb_model_users(p->reference, false, &maker->kernels, status))
+        return false;
     return !p->text || print_text(maker, p, status);
 }
 

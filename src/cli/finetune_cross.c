@@ -8,7 +8,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     const gb_cross_settings *o = self;
     if (o->dev.split)
         maker->kernels |= GB_USER_ENCODE;
-    return gb_dev_check(&o->dev, status);
+    return gb_optimiser_check(&o->optimiser, status) && gb_dev_check(&o->dev, status);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

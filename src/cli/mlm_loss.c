@@ -1,6 +1,7 @@
 /* gabbro mlm-loss: measures an encoder's masked-LM loss on passages. */
 #include "cli.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/train.h>
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)
@@ -12,6 +13,12 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     return gb_mlm_loss(maker, self, status);
+}
+
+static bool check(gb_maker *maker, void *self, gb_status *status)
+{
+    const gb_mlm_loss_params *o = self;
+    return gb_model_users(o->model, true, &maker->kernels, status);
 }
 
 static int run(const gb_call *call)
@@ -37,6 +44,7 @@ static int run(const gb_call *call)
                                    .kernels = GB_USER_TRAIN,
                                    .options = options,
                                    .self = &o,
+                                   .check = check,
                                    .cost = cost,
                                    .make = make};
     return gb_make(&params, call);

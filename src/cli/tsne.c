@@ -4,6 +4,7 @@
 
 #include <gabbro/experiment.h>
 #include <gabbro/figures.h>
+#include <gabbro/retrieve.h>
 
 typedef struct settings {
     gb_candidates_params params;             /* what is drawn */
@@ -20,7 +21,10 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     o->params.models = o->models.items;
     o->params.names = (const char(*)[GB_MODEL_NAME])o->names;
     o->params.model_count = o->models.count;
-    return names != NULL;
+    bool ok = names != NULL;
+    for (size_t m = 0; ok && m < o->models.count; m++)
+        ok = gb_retriever_users(o->models.items[m], &maker->kernels, status);
+    return ok;
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)

@@ -150,7 +150,8 @@ static void by_topic(const uint32_t *topics, uint32_t count, const uint32_t *que
 }
 
 /* Of the queries by topic: whole batches of one topic, in a shuffled order; what is left of topics
- * is mixed, before them so that batches begin where steps do, and behind. */
+ * is mixed, `head` queries before them so that batches begin where steps do, and the others behind.
+ * Where less is left, a batch is mixed, too. */
 static void cut(finetune_topics *t, gb_rng *rng, uint32_t head)
 {
     uint32_t batches = 0, left = 0, count = t->count, at = 0, end;
@@ -163,6 +164,11 @@ static void cut(finetune_topics *t, gb_rng *rng, uint32_t head)
             t->rest[left++] = t->sorted[first];
     }
     gb_rng_shuffle(rng, t->starts, batches);
+    if (left < head && batches) {
+        batches--;
+        for (uint32_t i = 0; i < t->batch; i++)
+            t->rest[left++] = t->sorted[t->starts[batches] + i];
+    }
     gb_rng_shuffle(rng, t->rest, left);
     head = head < left ? head : left;
     for (uint32_t i = 0; i < head; i++)

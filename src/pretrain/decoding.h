@@ -22,7 +22,7 @@ typedef struct decoding_settings {
 #define OPTION_DECODER_LAYERS                                                                      \
     {                                                                                              \
         "decoder-layers", GB_OPTION_U32, GB_FIELD(decoding_settings, layers), 0, NULL,             \
-            "layers of the decoder"                                                                \
+            "layers of the decoder", .min = 1                                                      \
     }
 #define OPTION_WINDOW                                                                              \
     {                                                                                              \

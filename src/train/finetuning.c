@@ -54,6 +54,7 @@ static bool open_inputs(finetuning *f, const char *pooling, gb_status *status)
     return (f->collection = gb_open_collection(o->collection, status)) &&
            gb_open_tokens(o->tokens, f->collection, &f->tokens, status) &&
            gb_model_input_open(&f->init, o->init, &f->tokens, status) &&
+           (o->two_towers || o->passage_vectors.count || train_tower_left_out(o->init, status)) &&
            (goes_on_with_tokens(o) ||
             gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status));
 }
@@ -393,9 +394,16 @@ static bool note_left_out(gb_maker *maker, const finetuning *f, uint32_t steps, 
 
 static void note(gb_maker *maker, const finetuning *f, const gb_train_result *result)
 {
-    uint32_t candidates = f->params.batch * (1 + f->params.negatives);
+    const gb_matryoshka *parts = &f->params.matryoshka;
+    uint32_t candidates = 1 + f->params.negatives;
+    double limit = f->params.loss->converged, lengths = 0;
+    for (uint32_t i = 0; i < parts->count; i++)
+        lengths += parts->weights[i];
+    if (!f->settings->passage_vectors.count) /* where they are, a query has its own alone */
+        candidates *= f->params.batch;
     json_t *facts = maker->facts;
-    train_note_losses(facts, result, f->params.scoring->extra ? 1 : 0, f->params.loss->converged);
+    train_note_losses(facts, result, f->params.scoring->extra ? 1 : 0,
+                      parts->count ? limit * lengths : limit);
     train_note_set(facts, &f->set, &f->filtered);
     json_object_set_new(facts, "candidates_per_query", json_integer(candidates));
 }

@@ -7,7 +7,7 @@ void train_note_losses(json_t *facts, const gb_train_result *result, int of_scor
 {
     json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
     json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
-    if (limit > 0)
+    if (limit > 0 && result->steps > 0)
         json_object_set_new(facts, "converged",
                             json_boolean(result->final_loss[of_scores] < limit));
     json_object_set_new(facts, "steps", json_integer(result->steps));

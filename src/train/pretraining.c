@@ -44,7 +44,8 @@ static bool open_inputs(gb_pretraining *p, gb_status *status)
     return (p->collection = gb_open_collection(o->collection, status)) &&
            gb_open_tokens(o->tokens, p->collection, &p->tokens, status) &&
            (p->vocab = gb_vocabulary_read(o->vocabulary, status)) && check_vocabulary(p, status) &&
-           (!o->init || gb_model_input_open(&p->init, o->init, &p->tokens, status)) &&
+           (!o->init || (gb_model_input_open(&p->init, o->init, &p->tokens, status) &&
+                         train_tower_left_out(o->init, status))) &&
            (!o->generator || gb_model_input_open(&p->generator, o->generator, &p->tokens, status));
 }
 
@@ -105,7 +106,7 @@ static bool make_values(gb_pretraining *p, gb_status *status)
 {
     gb_params_freeze(p->model);
     p->values = gb_alloc(gb_params_floats(p->model), sizeof *p->values, status);
-    if (!p->values || (p->counted && !(p->objective && p->objective->prepare)))
+    if (!p->values || p->counted)
         return p->values != NULL;
     if (!gb_model_start(p->init.folder, p->model, p->params.seed, p->values, status))
         return false;
@@ -268,11 +269,7 @@ bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, 
     if (part.params.batch > GB_COST_PART)
         part.params.batch = GB_COST_PART;
     gb_pretraining *p = open_pretraining(&part, true, status);
-    bool ok = p != NULL;
-    if (ok && p->objective && p->objective->prepare) {
-        gb_device *device = gb_maker_device(maker, status);
-        ok = device && gb_pretraining_prepare(p, device, status);
-    }
+    bool ok = p && gb_pretraining_prepare(p, NULL, status);
     ok = ok && (!p->objective || gb_maker_print_cost(maker, &p->training, settings->params.batch,
                                                      part.params.batch, status));
     gb_pretraining_close(p);

@@ -101,8 +101,10 @@ void train_fixed_close(train_fixed *fixed);
 
 /* ---- two towers ---- */
 
+/* Says so where the model that training starts from has an encoder of queries that is left out. */
+bool train_tower_left_out(const char *init, gb_status *status);
 /* Values of the tower of queries: those of the model that training starts from, of two towers those
- * of its queries. */
+ * of its queries. GB_DATA if those are of another shape. */
 bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *params,
                        float *values, gb_status *status);
 /* Writes both towers, as whole model folders in one that describes them. passages NULL: that one is

@@ -20,6 +20,14 @@ const gb_option gb_optimiser_options[] = {
     {0}};
 #undef FIELD
 
+bool gb_optimiser_check(const gb_optimiser_settings *o, gb_status *status)
+{
+    return o->final_rate == 0 || o->decay_kind == GB_SCHEDULE_COSINE ||
+           gb_fail(status, GB_USAGE, "--final-rate", "leave it out, or give --schedule cosine",
+                   "a %s schedule does not end at a share of the rate",
+                   gb_decay_names[o->decay_kind]);
+}
+
 gb_train_params train_params(const gb_optimiser_settings *o, const gb_memory_settings *memory,
                              uint32_t steps)
 {
@@ -156,6 +164,8 @@ bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *st
 {
     const char *name = settings->objective;
     const gb_objective *objective = gb_pretraining_objective(settings);
+    if (!gb_optimiser_check(&settings->optimiser, status))
+        return false;
     if (settings->init && !has_plain_sizes(settings))
         return gb_fail(status, GB_USAGE, "--init", "leave them out",
                        "--layers, --hidden, --heads and --ffn are of a fresh encoder");
@@ -269,8 +279,9 @@ static const gb_option of_finetuning[] = {
      "in a batch, a passage with the text of a positive is no negative, nor is it for a query of "
      "the same text"},
     {"no-duplicates", GB_OPTION_FLAG, FIELD(no_duplicates), 0, NULL,
-     "no text is twice in a batch: a query with a text, its own or of its positive or a negative, "
-     "that is there already waits for the next batch. Queries that fill no whole batch at the end "
+     "no two queries of a batch have a text in common: one with a text, its own or of its positive "
+     "or a negative, that is there already waits for the next batch. Queries that fill no whole "
+     "batch at the end "
      "of an epoch are left out of it"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
@@ -332,6 +343,8 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
 bool gb_finetuning_check(const gb_finetuning_settings *o, gb_status *status)
 {
     const gb_scoring *scoring = gb_scorings[o->scoring];
+    if (!gb_optimiser_check(&o->optimiser, status))
+        return false;
     if (!scoring->single && o->projector != GB_PROJECTOR_NONE)
         return gb_fail(status, GB_USAGE, NULL, "leave --projector out", "the scoring %s %s",
                        scoring->name,

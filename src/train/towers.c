@@ -31,6 +31,18 @@ static void copy(const gb_params *source, uint32_t from, const float *values,
     }
 }
 
+/* Both are one set of parameters twice, so they can be trained if they are of one shape. */
+static bool same_shape(const gb_bert_config *a, const gb_bert_config *b)
+{
+    return a->kind == b->kind && a->layers == b->layers && a->heads == b->heads &&
+           a->hidden_size == b->hidden_size && a->intermediate_size == b->intermediate_size &&
+           a->vocab_size == b->vocab_size && a->max_positions == b->max_positions &&
+           a->position_offset == b->position_offset && a->type_vocab_size == b->type_vocab_size &&
+           a->layer_norm_eps == b->layer_norm_eps && a->buckets == b->buckets &&
+           a->window == b->window && a->global_every == b->global_every && a->theta == b->theta &&
+           a->local_theta == b->local_theta;
+}
+
 bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *params,
                        float *values, gb_status *status)
 {
@@ -39,6 +51,11 @@ bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *
     gb_model_input model = {0};
     bool ok = gb_find_query_tower(init, &path, status);
     ok = ok && gb_model_input_open(&model, path ? path : init, NULL, status) &&
+         (same_shape(&model.config, &tower->config) ||
+          gb_fail(status, GB_DATA, init, "train the encoder of passages alone, or that of queries",
+                  "its encoder of queries has another shape (%u layers) than that of passages "
+                  "(%u layers), and such a pair is not trained",
+                  model.config.layers, tower->config.layers)) &&
          (a.params = gb_params_create(status)) &&
          gb_bert_declare(a.params, &tower->config, false, &a.bert, status) &&
          (a.values = gb_model_input_values(model.folder, a.params, status));
@@ -49,6 +66,18 @@ bool train_tower_start(const char *init, const gb_bert *tower, const gb_params *
     close_alone(&a);
     free(path);
     return ok;
+}
+
+bool train_tower_left_out(const char *init, gb_status *status)
+{
+    char *path;
+    if (!gb_find_query_tower(init, &path, status))
+        return false;
+    if (path)
+        gb_log(GB_LOG_WARN, "%s has an encoder of queries, too; that of passages alone is trained",
+               init);
+    free(path);
+    return true;
 }
 
 static bool save_tower(const gb_retriever_folder *folder, const char *name, const gb_bert *tower,

@@ -97,6 +97,15 @@ refused 3 "towers of which one says no pooling" "silent: .*--pooling" join-tower
 "$gabbro" join-towers silent "$first/model" --to pooled --pooling cls 2>said
 expect "--pooling says it" cmp pooled/query/1_Pooling/config.json joined/query/1_Pooling/config.json
 # shellcheck disable=SC2086
+deep=$(made pretrain none $data --vocabulary "$vocabulary" --steps 0 --layers 2 --hidden 16 --heads 2 --ffn 16)
+"$gabbro" join-towers "$deep" "$first/model" --pooling cls --to uneven 2>said
+# shellcheck disable=SC2086
+refused 3 "towers of different shapes are not trained" "another shape (2 layers) than that of passages (1" \
+    finetune --init uneven $training
+# shellcheck disable=SC2086
+"$gabbro" finetune --init uneven ${training%% --two-towers*} --epochs 0 >/dev/null 2>said
+expect "that of passages alone is, and it is said" grep -q 'that of passages alone is trained' said
+# shellcheck disable=SC2086
 narrow=$(made pretrain none $data --vocabulary "$vocabulary" --steps 0 --layers 1 --hidden 8 --heads 2 --ffn 8)
 refused 3 "towers of two widths" "16 numbers" join-towers "$first/model" "$narrow" --to x --pooling cls
 expect "nothing is left of what was refused" [ ! -e x ]

@@ -447,6 +447,8 @@ fault 2 "an unknown context" 'mixed-step' gabbro $mlm --context mixed
 fault 2 "no context to decode" 'needs a --context' \
     gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
 fault 2 "nobody to fill masks" 'needs a --generator' gabbro pretrain simlm $data --vocabulary "$vocabulary"
+fault 2 "a decoder without layers" '"0" is no whole number from 1' \
+    gabbro pretrain simlm $data --vocabulary "$vocabulary" --generator "$encoder" --decoder-layers 0
 cp -r "$encoder/model" splade
 mkdir splade/1_SpladePooling
 echo '{"pooling_strategy": "max", "activation_function": "relu"}' >splade/1_SpladePooling/config.json
@@ -604,6 +606,12 @@ done <<END
 --skip 3 finetune --init $encoder $data --passage-vectors $bm25
 --scores $bm25 finetune --init $encoder $data --passage-vectors $bm25
 END
+for training in "$mlm" "finetune --init $encoder $data --negatives $bm25" \
+    "finetune-cross --init $encoder $data --negatives $bm25"; do
+    # shellcheck disable=SC2086 # a list of words
+    fault 2 "a rate at the end of a line: ${training%% *}" 'a linear schedule does not end at a share' \
+        gabbro $training --schedule linear --final-rate .1
+done
 for option in skip-unknown-qrels keep-splits drop-titles repair-encoding; do
     fault 2 "--$option of a mini world" "--$option has no effect without --from" gabbro collection --world 1 --$option
 done

@@ -72,6 +72,8 @@ for kind in distilbert roberta xlm-roberta mpnet modernbert modernbert-head mode
     verified $kind "$golden/$kind" "vectors of transformers"
     [ $kind = modernbert-means ] || trained $kind
 done
+expect "coverage shows the tokens of a ModernBERT" \
+    sh -c '"$1" coverage --model "a=$2" --text "a river" --quiet >/dev/null' sh "$gabbro" "$golden/modernbert-head"
 
 # config.json of transformers 5, which lists the layers and has angles by their kinds.
 cp -r "$golden/modernbert-head" five && chmod -R u+w five

@@ -344,32 +344,45 @@ Test(training_set, clustering_can_be_stopped)
     cr_expect_eq(status.code, GB_INTERRUPTED, "%s", status.what);
 }
 
-/* Every query once an epoch; batches are of one topic but for what whole batches leave over. */
-Test(training_set, batches_are_of_one_topic)
+/* Every query once an epoch; `whole` batches of an epoch are of one topic at least. */
+static void expect_batches_of_one_topic(uint32_t count, uint32_t kinds, uint32_t batch,
+                                        uint32_t whole)
 {
-    enum { COUNT = 23, BATCH = 4, EPOCHS = 5 };
-    uint32_t of[COUNT], mixed = 0, steps = EPOCHS * COUNT / BATCH;
+    enum { ROOM = 50, EPOCHS = 5 };
+    uint32_t of[ROOM], mixed = 0, steps = EPOCHS * count / batch;
     gb_status status = {0};
     finetune_topics topics;
-    for (uint32_t q = 0; q < COUNT; q++)
-        of[q] = q % 3; /* 8, 8 and 7 queries: at least 5 batches of one topic an epoch */
-    cr_assert(finetune_topics_make(&topics, of, COUNT, BATCH, 7, &status), "%s", status.what);
+    for (uint32_t q = 0; q < count; q++)
+        of[q] = q % kinds;
+    cr_assert(finetune_topics_make(&topics, of, count, batch, 7, &status), "%s", status.what);
     for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
-        uint32_t seen[COUNT] = {0};
-        for (uint32_t i = 0; i < COUNT; i++)
-            seen[finetune_topics_at(&topics, (uint64_t)epoch * COUNT + i)]++;
-        for (uint32_t q = 0; q < COUNT; q++)
+        uint32_t seen[ROOM] = {0};
+        for (uint32_t i = 0; i < count; i++)
+            seen[finetune_topics_at(&topics, (uint64_t)epoch * count + i)]++;
+        for (uint32_t q = 0; q < count; q++)
             cr_expect_eq(seen[q], 1, "epoch %u, query %u: %u times", epoch, q, seen[q]);
     }
     for (uint32_t step = 0; step < steps; step++) {
         bool same = true;
-        for (uint32_t i = 1; i < BATCH; i++)
-            same &= of[finetune_topics_at(&topics, (uint64_t)step * BATCH + i)] ==
-                    of[finetune_topics_at(&topics, (uint64_t)step * BATCH)];
+        for (uint32_t i = 1; i < batch; i++)
+            same &= of[finetune_topics_at(&topics, (uint64_t)step * batch + i)] ==
+                    of[finetune_topics_at(&topics, (uint64_t)step * batch)];
         mixed += !same;
     }
-    cr_expect_leq(mixed, steps - EPOCHS * 4, "%u of %u batches are mixed", mixed, steps);
+    cr_expect_leq(mixed, steps - EPOCHS * whole, "%u of %u batches are mixed", mixed, steps);
     finetune_topics_free(&topics);
+}
+
+/* But for what whole batches leave over. */
+Test(training_set, batches_are_of_one_topic)
+{
+    expect_batches_of_one_topic(23, 3, 4, 4); /* 8, 8 and 7 queries: five whole batches */
+}
+
+/* An epoch that begins within a step needs more queries of no whole batch than there are. */
+Test(training_set, batches_are_of_one_topic_where_little_is_left_over)
+{
+    expect_batches_of_one_topic(42, 2, 5, 7); /* 21 and 21 queries: eight whole batches */
 }
 
 /* ---- batches without duplicates ---- */
