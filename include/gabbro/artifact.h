@@ -62,11 +62,16 @@ bool gb_model_users(const char *path, bool training, uint32_t *users, gb_status 
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status);
 /* What is in the folders of artifacts. Close with gb_collection_close, gb_tokens_close and
  * gb_vocab_destroy. Where texts of a collection are found by their rows in the tokens, it is given
- * too (else NULL): GB_DATA if it has another number of passages or queries. */
+ * too (else NULL): GB_DATA if it has another number of passages or queries, or if the records of
+ * both artifacts say that the tokens were made of other texts. */
 gb_collection *gb_open_collection(const char *step, gb_status *status);
 bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens *tokens,
                     gb_status *status);
-/* The same of a LLaMA's tokenizer; gb_model_is_language says whether it is one. */
+/* Takes the generated queries in an artifact's folder for those of the collection, as
+ * gb_collection_use_queries does; GB_DATA also if they were made for other texts. */
+bool gb_use_queries(gb_collection *collection, const char *step, gb_status *status);
+/* The vocabulary of a LLaMA's tokenizer in such a folder; gb_model_is_language says whether it is
+ * one. */
 gb_coder *gb_open_coder(const char *step, gb_status *status);
 void gb_model_input_close(gb_model_input *model); /* also of zeros */
 /* How the encoder in `folder` makes vectors of texts that are compared: as its folder says, but for

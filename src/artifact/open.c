@@ -120,13 +120,56 @@ gb_collection *gb_open_collection(const char *step, gb_status *status)
     return collection;
 }
 
-static bool check_collection(const gb_collection *collection, const gb_tokens *tokens,
-                             gb_status *status)
+/* The record of the artifact in the folder above `inside`, or of that of this name there, or NULL.
+ */
+static json_t *record_above(const char *inside, const char *name)
+{
+    char *above = gb_path_join(NULL, inside, "..");
+    char *path = above && name ? gb_path_join(NULL, above, name) : NULL;
+    json_t *record = path || (above && !name) ? gb_artifact_read(path ? path : above, NULL) : NULL;
+    free(above);
+    free(path);
+    return record;
+}
+
+/* Whether the artifact `step` was made of the texts of the collection, as far as the records of
+ * both tell: counts may agree though the texts are others. Equal files of two artifacts will do. */
+static bool is_made_of(const char *step, const gb_collection *collection, bool with_queries)
+{
+    const char *const files[] = {"collection/passages.text.gbt", "collection/passages.title.gbt",
+                                 with_queries ? "collection/queries.text.gbt" : NULL};
+    json_t *record = gb_artifact_read(step, NULL), *own = record_above(collection->path, NULL);
+    const char *of =
+        json_string_value(json_object_get(json_object_get(record, "inputs"), "collection"));
+    json_t *other = of ? record_above(step, of) : NULL;
+    bool same = true;
+    for (size_t i = 0; i < sizeof files / sizeof *files && files[i]; i++) {
+        const json_t *a = json_object_get(json_object_get(own, "outputs"), files[i]);
+        const json_t *b = json_object_get(json_object_get(other, "outputs"), files[i]);
+        same &= !own || !other || json_equal(a, b) || (!a && !b);
+    }
+    json_decref(record);
+    json_decref(own);
+    json_decref(other);
+    return same;
+}
+
+static bool check_collection(const char *step, const gb_collection *collection,
+                             const gb_tokens *tokens, gb_status *status)
 {
     return (gb_row_file_count(tokens->passages) == collection->passages &&
-            gb_row_file_count(tokens->queries) == gb_row_file_count(collection->queries)) ||
+            gb_row_file_count(tokens->queries) == gb_row_file_count(collection->queries) &&
+            is_made_of(step, collection, true)) ||
            gb_fail(status, GB_DATA, collection->path, "tokenize this collection",
                    "the tokens are of another collection");
+}
+
+bool gb_use_queries(gb_collection *collection, const char *step, gb_status *status)
+{
+    return gb_collection_use_queries(collection, step, status) &&
+           (is_made_of(step, collection, false) ||
+            gb_fail(status, GB_DATA, step, "make them with gabbro queries --collection",
+                    "the queries were generated for another collection, which has other texts"));
 }
 
 bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens *tokens,
@@ -139,7 +182,7 @@ bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens
                          "it has no folder \"tokens\""));
     ok = ok && gb_tokens_open(path, tokens, status);
     free(path);
-    if (!ok || !collection || check_collection(collection, tokens, status))
+    if (!ok || !collection || check_collection(step, collection, tokens, status))
         return ok;
     gb_tokens_close(tokens);
     return false;

@@ -114,11 +114,11 @@ static int run(const gb_call *call)
          "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)",
          .with = "from|cut|questions-of"},
         {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,
-         "queries of the extractive generator", .with = "from|cut|questions-of"},
+         "queries of the extractive generator", .with = "from|cut|questions-of", .min = 1},
         {"span-words", GB_OPTION_U32, &o.span_words, 0, NULL,
          "words of a span cut from a long text (default 100), at most of one cut from a paragraph "
          "of SQuAD (default 45)",
-         .with = "from|cut|questions-of"},
+         .with = "from|cut|questions-of", .min = 1},
         {"split-seed", GB_OPTION_U64, &o.import.seed, 0, NULL, "seed of splits made here",
          .with = "from|cut|questions-of"},
         {"skip-unknown-qrels", GB_OPTION_FLAG, &o.import.skip_unknown_qrels, 0, NULL,

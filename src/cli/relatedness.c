@@ -59,7 +59,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     bool *related = gb_alloc(o->pairs, sizeof *related, status);
     const char *judge = NULL;
     bool ok = collection && pairs && related &&
-              (!o->queries || gb_collection_use_queries(collection, o->queries, status)) &&
+              (!o->queries || gb_use_queries(collection, o->queries, status)) &&
               gb_pairs_draw(collection, o->of, o->seed, o->pairs, pairs, status) &&
               gb_pairs_judge(collection, pairs, o->pairs, related, &judge, status);
     uint32_t sum = 0;

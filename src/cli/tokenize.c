@@ -47,7 +47,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     char *out = gb_maker_file(maker, "tokens", status);
     gb_collection *collection = out ? gb_open_collection(o->collection, status) : NULL;
     bool ok = collection &&
-              (!o->generated || gb_collection_use_queries(collection, o->generated, status)) &&
+              (!o->generated || gb_use_queries(collection, o->generated, status)) &&
               gb_make_dirs(out, status) &&
               (gb_model_is_language(o->vocabulary) ? by_language(o, collection, out, status)
                                                    : by_vocabulary(o, collection, out, status));

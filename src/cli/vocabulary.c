@@ -108,7 +108,7 @@ static int run(const gb_call *call)
         {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT | GB_OPTION_MODEL, "PATH",
          "a vocab.txt, or a model whose tokenizer is taken"},
         {"size", GB_OPTION_U32, &o.size, 0, NULL, "tokens at most, of one that is trained",
-         .with = "collection"},
+         .with = "collection", .min = 1},
         {0}};
     const gb_make_params params = {.command = &gb_cli_vocabulary,
                                    .version = 1,

@@ -117,7 +117,7 @@ bool data_import_make_train(gb_import *import, gb_status *status);
 /* What a file looks like inside. */
 typedef enum gb_file_kind {
     GB_FILE_OTHER,     /* nothing that is known */
-    GB_FILE_CORPUS,    /* JSONL of passages: BEIR, Tevatron, FlagEmbedding */
+    GB_FILE_CORPUS,    /* JSONL of passages: Tevatron, and what is named corpus.jsonl */
     GB_FILE_CONTENTS,  /* {"id", "contents"}: Pyserini */
     GB_FILE_DOCUMENTS, /* JSONL of documents */
     GB_FILE_TRAINING,  /* queries with positive and negative passages (training.h) */

@@ -57,11 +57,39 @@ bool data_import_ends(const char *name, const char *end)
     return gb_ends_with(name, gb_unpack_stem(name), end);
 }
 
+static bool is_listed(const gb_entries *list, const char *name, size_t length)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->names[i]) == length && !strncmp(list->names[i], name, length))
+            return true;
+    return false;
+}
+
+/* Where a file is there plain and compressed, the plain one is read. */
+static void drop_packed_twins(gb_entries *list)
+{
+    size_t kept = 0, count = list->count;
+    for (size_t i = 0; i < count; i++) {
+        char *name = list->names[i];
+        size_t stem = gb_unpack_stem(name);
+        if (name[stem] && is_listed(list, name, stem))
+            free(name);
+        else
+            list->names[kept++] = name;
+        list->count = kept; /* the plain name sorts before its twins, so it is among these */
+    }
+}
+
 bool data_import_list(const char *folder, gb_entries *list, gb_status *status)
 {
     struct stat info;
     bool none =
         stat(folder, &info) == 0 ? !S_ISDIR(info.st_mode) : errno == ENOENT || errno == ENOTDIR;
     *list = (gb_entries){0};
-    return none || gb_entries_read(folder, "*", list, status);
+    if (none)
+        return true;
+    if (!gb_entries_read(folder, "*", list, status))
+        return false;
+    drop_packed_twins(list);
+    return true;
 }

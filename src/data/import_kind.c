@@ -57,6 +57,14 @@ static bool begins_as_squad(const char *path, bool *squad, gb_status *status)
     return got >= 0;
 }
 
+/* BEIR's file of passages, given alone. */
+static bool is_corpus_by_name(const char *path)
+{
+    size_t length;
+    const char *name = gb_path_name(path, &length);
+    return gb_unpack_stem(name) == strlen("corpus.jsonl") && !strncmp(name, "corpus.jsonl", 12);
+}
+
 bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
 {
     *kind = GB_FILE_OTHER;
@@ -78,6 +86,8 @@ bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
         return false;
     if (first)
         *kind = object_kind(first);
+    if (*kind == GB_FILE_DOCUMENTS && is_corpus_by_name(path))
+        *kind = GB_FILE_CORPUS;
     json_decref(first);
     return true;
 }

@@ -317,14 +317,12 @@ static bool take_article(squad *s, const json_t *article, gb_status *status)
     const json_t *paragraph, *given = json_object_get(article, "title");
     const json_t *paragraphs = list_of(s, article, "paragraphs", status);
     const char *name = given && !json_is_null(given) ? string_of(s, article, "title", status) : "";
-    if (!paragraphs || !name || !find_document(s, name, &document, status) ||
-        !name_article(s, name, document, status))
-        return false;
-    char *title = gb_strdup(name, status);
-    bool ok = title != NULL;
-    for (char *at = title; ok && *at; at++)
+    char *title = paragraphs && name ? gb_strdup(name, status) : NULL;
+    for (char *at = title; at && *at; at++)
         if (*at == '_')
             *at = ' ';
+    bool ok = title && find_document(s, title, &document, status) &&
+              name_article(s, title, document, status);
     json_array_foreach(paragraphs, index, paragraph)
     {
         s->paragraph = index + 1;

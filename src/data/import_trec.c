@@ -26,7 +26,8 @@ typedef struct document {
     char outer[16];      /* the one around it that did not, such as <HEADER>, "": none */
     part part;           /* what the innermost holds */
     uint32_t text_lines; /* of <TEXT> so far */
-    bool address;        /* the first of them was one: the next is the title */
+    bool address;        /* the first of them was one: the next is the title, which may be empty */
+    uint64_t last;       /* number of the last line that was not empty */
     gb_text id, title, text;
 } document;
 
@@ -189,7 +190,11 @@ static bool is_tag(const char *at, const char **close)
 
 static bool take_line(document *d, const char *line, gb_status *status)
 {
+    uint64_t number = gb_lines_number(d->lines);
     bool had = false;
+    if (d->address && d->text_lines == 1 && number > d->last + 1)
+        d->text_lines = 2;
+    d->last = number;
     while (*line) {
         const char *at = line, *close = NULL;
         while (*at && !(*at == '<' && is_tag(at, &close)))

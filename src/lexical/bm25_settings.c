@@ -1,6 +1,8 @@
 /* How commands rank by BM25: options, passages with generated queries appended, feedback. */
 #include "bm25.h"
 
+#include <gabbro/artifact.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +68,7 @@ bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, 
     if (!s->per_passage)
         return true;
     if (s->generated)
-        return gb_collection_use_queries(collection, s->generated, status);
+        return gb_use_queries(collection, s->generated, status);
     return collection->generated || gb_fail(status, GB_DATA, collection->path, "give --generated",
                                             "the collection has no generated queries to append");
 }

@@ -2,6 +2,7 @@
  * find, nor those that a cross-encoder scores low. */
 #include "private.h"
 
+#include <gabbro/artifact.h>
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>
@@ -204,7 +205,7 @@ bool gb_queries_filter(gb_maker *maker, gb_collection *collection, const gb_filt
                        gb_filter_counts *counts, gb_status *status)
 {
     filter f = {.collection = collection};
-    bool ok = gb_collection_use_queries(collection, params->queries, status) &&
+    bool ok = gb_use_queries(collection, params->queries, status) &&
               list_queries(&f, params->unique, status) &&
               (!params->ranked || rank(&f, params, maker, status)) &&
               (!params->cross || querygen_filter_by_score(&f, params, maker, status)) &&

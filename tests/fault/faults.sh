@@ -274,6 +274,12 @@ printf 'query-id\tcorpus-id\tscore\nq0\td0\t1\n' >few/qrels/test.tsv
 few=$(gabbro tokenize --collection "$(gabbro collection --from few)" --vocabulary "$vocabulary" --passage-tokens 24 \
     --query-tokens 12)
 of_few="--collection $collection --tokens $few"
+# As many, but in another order.
+cp -r beir turned
+sort -r beir/corpus.jsonl >turned/corpus.jsonl
+turned=$(gabbro collection --from turned)
+fault 3 "tokens of as many other passages" "of another collection" \
+    gabbro mine --model "$encoder" --collection "$turned" --tokens "$tokens"
 for command in mine evaluate 'encode --split test' weigh-words coverage; do
     fault 3 "tokens of another collection, ${command%% *}" "of another collection" gabbro $command --model "$encoder" $of_few
 done

@@ -18,7 +18,9 @@ static void write_trec(const char *path)
               "<DOC><DOCNO>FBIS3-1</DOCNO><HEADER><DATE1>21 Mar</DATE1> Europe <H3><TI>Ore "
               "&amp; ice</TI></H3>\n</HEADER><TEXT>AT&amp;amp;T &lt; <p>&#38; R&D</TEXT></DOC>\n"
               "<doc>\n<docno>5</docno><title>small</title>\n<text>letters <b>too</b></text>\n"
-              "</doc>\n");
+              "</doc>\n"
+              "<DOC>\n<DOCNO>D6</DOCNO>\n<TEXT>\nhttps://example.org/6\n\nNo\ntitle.\n"
+              "</TEXT>\n</DOC>\n");
 }
 
 Test(formats, trec_documents)
@@ -28,7 +30,7 @@ Test(formats, trec_documents)
     scratch_write("docs/queries.dev.tsv", "q1\twhere does it flow\n");
     scratch_write("docs/qrels.dev.tsv", "q1\t0\tD1\t1\n");
     gb_collection *c = import_plain("docs", "out");
-    cr_assert_eq(c->passages, 5);
+    cr_assert_eq(c->passages, 6);
     expect_row(c->passage_ids, 1, "LA01-1");
     expect_row(c->titles, 0, "The Elbe");
     expect_row(c->texts, 0, "The Elbe flows < 1 km north.");
@@ -40,11 +42,13 @@ Test(formats, trec_documents)
     expect_row(c->passage_ids, 4, "5");
     expect_row(c->titles, 4, "small");
     expect_row(c->texts, 4, "letters too");
+    expect_row(c->titles, 5, "");
+    expect_row(c->texts, 5, "No title.");
     cr_expect_str_eq(c->splits, "dev");
     gb_collection_close(c);
     write_trec("alone.trec");
     c = import_plain("alone.trec", "alone");
-    cr_expect_eq(c->passages, 5);
+    cr_expect_eq(c->passages, 6);
     gb_collection_close(c);
     static const struct {
         const char *text, *what;
@@ -275,9 +279,25 @@ Test(formats, flagembedding_folder)
     scratch_write("f/corpus.jsonl", "{\"id\": \"a\", \"title\": \"\", \"text\": \"The Elbe.\"}\n");
     scratch_write("f/dev_queries.jsonl", "{\"id\": \"q\", \"text\": \"river\"}\n");
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": 1}\n");
+    scratch_write("f/dev_qrels.jsonl.gz", "not read where the plain file is there");
+    scratch_write("f/dev_queries.jsonl.zst", "nor this");
     gb_collection *c = import_plain("f", "out");
     cr_expect_str_eq(c->splits, "dev");
     expect_file("out/qrels/dev.tsv", "query-id\tcorpus-id\tscore\nq\ta\t1\n");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+/* Not cut as documents are. */
+Test(formats, a_corpus_of_beir_alone)
+{
+    scratch s = scratch_enter();
+    scratch_write("corpus.jsonl", "{\"_id\": \"a\", \"text\": \"The Elbe. It flows north.\"}\n"
+                                  "{\"_id\": \"b\", \"title\": \"Rocks\", \"text\": \"\"}\n");
+    gb_collection *c = import_plain("corpus.jsonl", "out");
+    cr_assert_eq(c->passages, 2);
+    expect_row(c->passage_ids, 0, "a");
+    expect_row(c->texts, 0, "The Elbe. It flows north.");
     gb_collection_close(c);
     scratch_leave(&s);
 }
