@@ -312,7 +312,7 @@ static bool name_article(squad *s, const char *title, uint32_t document, gb_stat
 
 static bool take_article(squad *s, const json_t *article, gb_status *status)
 {
-    uint32_t document;
+    uint32_t document = 0;
     size_t index;
     const json_t *paragraph, *given = json_object_get(article, "title");
     const json_t *paragraphs = list_of(s, article, "paragraphs", status);
