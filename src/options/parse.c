@@ -67,12 +67,25 @@ static bool set(reading *r, const gb_option *option, const char *typed, const ch
     return ok;
 }
 
-/* The word behind an option: its value. */
+static bool is_option(const reading *r, const char *word)
+{
+    bool found = false;
+    for (gb_option_walk walk = {0}; !found && gb_option_next(&walk, r->tables);)
+        found = !strncmp(word, "--", 2) && !strcmp(walk.option.name, word + 2);
+    return found;
+}
+
+/* The word behind an option: its value. The name of an option is none: a shell leaves out the word
+ * of an empty variable. */
 static bool set_next(reading *r, const gb_option *option, const char *typed, gb_status *status)
 {
     if (r->at + 1 == r->argc)
         return r->only_help || gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value",
                                        r->command->name, typed);
+    if (!r->only_help && is_option(r, r->argv[r->at + 1]))
+        return gb_fail(status, GB_USAGE, NULL, "is a variable empty?",
+                       "%s: %s has no value: %s follows", r->command->name, typed,
+                       r->argv[r->at + 1]);
     return set(r, option, typed, r->argv[++r->at], status);
 }
 

@@ -130,6 +130,8 @@ Test(options, mistakes_say_what_is_wrong_and_what_was_meant)
     REFUSED("tell: no option -x", "see --help", "-x");
     REFUSED("tell: --steps needs a value", "see --help", "--steps");
     REFUSED("tell: -n needs a value", "see --help", "-qn");
+    REFUSED("tell: --file has no value: --steps follows", "is a variable empty?", "--file",
+            "--steps", "1");
     REFUSED("tell: no value is taken by --quiet", "see --help", "--quiet=1");
     REFUSED("tell: \"c\" is one word too many", "see --help", "a", "b", "c");
     REFUSED("--steps: \"0\" is no whole number from 1 to 4294967295", "see --help", "--steps", "0");
