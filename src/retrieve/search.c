@@ -313,11 +313,14 @@ bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const g
         }
         return true;
     }
-    if (queries->width != passages->width || !queries->width || queries->width > LARGEST_WIDTH)
-        return gb_fail(status, GB_USAGE, "search",
+    if (queries->width != passages->width)
+        return gb_fail(status, GB_DATA, "search",
                        "encode queries and passages with the same model and the same --dims",
-                       "queries have %u dimensions and passages %u; both must have 1 to %u",
-                       queries->width, passages->width, LARGEST_WIDTH);
+                       "queries have %u dimensions and passages %u; they must be equal",
+                       queries->width, passages->width);
+    if (!queries->width || queries->width > LARGEST_WIDTH)
+        return gb_fail(status, GB_DATA, "search", NULL, "vectors have %u dimensions, not 1 to %u",
+                       queries->width, LARGEST_WIDTH);
     searcher s = {
         .passages = passages, .k = params->k, .size = choose_blocks(queries, passages, params)};
     bool ok = searcher_make(&s, device, queries, status) &&

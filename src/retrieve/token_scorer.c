@@ -97,13 +97,13 @@ static bool fits(const gb_token_vectors *q, const gb_token_vectors *p, gb_status
 {
     if (q->tokens.width != p->tokens.width || !q->tokens.width || q->tokens.width > LARGEST_WIDTH ||
         q->whole.width != p->whole.width || q->whole.width > LARGEST_WIDTH)
-        return gb_fail(
-            status, GB_USAGE, "search", "encode queries and passages with the same model",
-            "tokens of queries have %u dimensions and of passages %u, whole texts %u "
-            "and %u; both must have as many, at most %u",
-            q->tokens.width, p->tokens.width, q->whole.width, p->whole.width, LARGEST_WIDTH);
+        return gb_fail(status, GB_DATA, "search", "encode queries and passages with the same model",
+                       "tokens of queries have %u dimensions and of passages %u, whole texts %u "
+                       "and %u; both must have as many, at most %u",
+                       q->tokens.width, p->tokens.width, q->whole.width, p->whole.width,
+                       LARGEST_WIDTH);
     return !q->tags == !p->tags ||
-           gb_fail(status, GB_USAGE, "search", "encode queries and passages with the same model",
+           gb_fail(status, GB_DATA, "search", "encode queries and passages with the same model",
                    "only %s have tags of tokens", q->tags ? "queries" : "passages");
 }
 

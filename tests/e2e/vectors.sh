@@ -241,7 +241,7 @@ expect "a side that is cut already is taken as it is" cmp "$few/run.trec" \
     "$(made search --queries "$queries" --passages "$(made encode "$@" --dims 8)" --depth 50 --dims 8)/run.trec"
 expect "all numbers is another word for none cut" cmp "$mined/run.trec" \
     "$(made search --queries "$queries" --passages "$one" --depth 50 --dims 16)/run.trec"
-refused_as 2 "sides of different widths" "queries have 16 dimensions and passages 8" search --queries "$queries" \
+refused_as 3 "sides of different widths" "queries have 16 dimensions and passages 8; they must be equal" search --queries "$queries" \
     --passages "$(made encode "$@" --dims 8)"
 printf '{"id": "a", "vector": [0.6, 0.8]}\n{"id": "b", "vector": [-0.8, 0.6]}\n' >unit.jsonl
 printf '{"id": "a", "vector": [3, 4]}\n{"id": "b", "vector": [-4, 3]}\n' >long.jsonl
