@@ -365,7 +365,8 @@ static void add_figure(site_content *content, const char *folder, const char *pa
                 content->figure_count++);
 }
 
-/* Read everything before anything is written. */
+/* Read everything before anything is written. What has no result is left out: a folder of results
+ * has trainings, too, and tables that were stopped. */
 static bool read_all(const gb_site_params *params, site_content *content, gb_status *status)
 {
     for (size_t i = 0; i < params->count; i++) {
@@ -378,10 +379,10 @@ static bool read_all(const gb_site_params *params, site_content *content, gb_sta
             ok = open_table(table, folder, path, params->store, status);
             unique_slug(table->slug, sizeof table->slug, content->tables->slug, sizeof *table,
                         content->table_count++);
+        } else if (ok && !page && !gb_dir_exists(folder) && !gb_file_exists(folder)) {
+            ok = gb_fail(status, GB_DATA, folder, "check the path", "there is no such folder");
         } else if (ok && !page) {
-            ok = gb_fail(status, GB_DATA, folder,
-                         "give folders that gabbro report or coverage wrote",
-                         "no table.json and no figure in it");
+            gb_say_line("%s: left out: no table.json and no figure in it", folder);
         }
         if (page)
             add_figure(content, folder, page, !is_table);
@@ -389,7 +390,9 @@ static bool read_all(const gb_site_params *params, site_content *content, gb_sta
         if (!ok)
             return false;
     }
-    return true;
+    return content->table_count || content->figure_count ||
+           gb_fail(status, GB_DATA, NULL, "give folders that gabbro report or coverage wrote",
+                   "no folder has a table.json or a figure");
 }
 
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status)

@@ -580,12 +580,19 @@ Test(site, refuses_what_is_no_result)
 {
     gb_status status = {0};
     cr_assert(gb_make_dirs("empty", &status));
-    static const char *const folders[] = {"in", "empty"};
-    gb_site_params params = {.folders = folders, .count = 2};
+    static const char *const folders[] = {"empty", "in"}, *const gone[] = {"in", "nosuch"};
+    gb_site_params params = {.folders = folders, .count = 1};
     cr_expect_not(gb_site_write(&params, "site", &status));
     cr_expect_eq(status.code, GB_DATA);
-    cr_expect_str_eq(status.where, "empty");
+    cr_expect_str_eq(status.what, "no folder has a table.json or a figure");
+    status = (gb_status){0};
+    cr_expect_not(gb_site_write(&(gb_site_params){.folders = gone, .count = 2}, "site", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "nosuch");
     cr_expect_not(gb_dir_exists("site"), "nothing half-written");
+    params.count = 2;
+    status = (gb_status){0};
+    cr_expect(gb_site_write(&params, "beside", &status), "the empty one is left out");
     static const char *const bad[] = {
         "{\"format\": 1", "{}", "[]", "{\"format\": 1, \"table\": \"x\", \"rows\": []}",
         "{\"format\": 1, \"table\": \"x\", \"rows\": [], \"columns\": [], "
