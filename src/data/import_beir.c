@@ -137,6 +137,23 @@ static bool read_answers(gb_import *import, const char *folder, gb_status *statu
     return ok;
 }
 
+/* A source without queries may not judge any: the file of queries has another name, then. */
+static bool refuse_judgements(const char *folder, gb_status *status)
+{
+    gb_entries list = {0};
+    char *qrels = gb_path_join(status, folder, "qrels");
+    bool ok = qrels && data_import_list(qrels, &list, status);
+    for (size_t i = 0; ok && i < list.count; i++)
+        if (data_import_ends(list.names[i], ".tsv"))
+            ok = gb_fail(status, GB_DATA, folder,
+                         "name the file of queries queries.jsonl, or take the judgements away",
+                         "qrels/%.100s judges queries, and there is no queries.jsonl",
+                         list.names[i]);
+    gb_entries_free(&list);
+    free(qrels);
+    return ok;
+}
+
 bool data_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
 {
     char *queries;
@@ -146,11 +163,13 @@ bool data_import_beir_queries(gb_import *import, const char *folder, gb_status *
     if (!queries && (!data_import_flag_splits(import, folder, &found, status) ||
                      (!found && !data_import_training(import, folder, &found, status))))
         return false;
-    if (!queries) {
-        if (!found)
-            data_import_note(import, "the source has no queries.jsonl: no queries, no splits");
-        return true;
+    if (!queries && !found) {
+        if (!refuse_judgements(folder, status))
+            return false;
+        data_import_note(import, "the source has no queries.jsonl: no queries, no splits");
     }
+    if (!queries)
+        return true;
     bool ok = gb_jsonl_each(data_import_open(import, queries, status), take_query, import, status);
     free(queries);
     char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;

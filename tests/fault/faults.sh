@@ -191,6 +191,11 @@ sed '2s/q0/q999/' beir/qrels/train.tsv >broken/qrels/train.tsv
 fault 3 "qrels naming an unknown query" 'broken/qrels/train.tsv:2: .*unknown query "q999"' \
     gabbro collection --from broken
 broken
+mv broken/queries.jsonl broken/query.jsonl
+fault 3 "judgements without the file of queries" 'broken: qrels/test.tsv judges queries, and there is no queries.jsonl' \
+    gabbro collection --from broken
+fault 3 "and in a check" 'there is no queries.jsonl' "$GABBRO" data check broken
+broken
 sed '3s/.*/q1 d1/' beir/qrels/test.tsv >broken/qrels/test.tsv
 fault 3 "qrels of too few columns" 'broken/qrels/test.tsv:3: ' gabbro collection --from broken
 broken
