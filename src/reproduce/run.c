@@ -4,6 +4,7 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/eval.h>
+#include <gabbro/page.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -390,6 +391,12 @@ bool repro_run(const repro_session *session, gb_status *status)
     bool ok = prepare(r, &own);
     if (ok && session->entry != &repro_train_entry) /* whose folder says all itself */
         r->page = repro_page_open(r);
+    if (r->page && say(r)) {
+        size_t made, all;
+        repro_progress_count(&r->progress, &made, &all);
+        gb_say_line("%zu artifact%s needed; progress: %s/" GB_PAGE_PROGRESS, all,
+                    all == 1 ? " is" : "s are", session->out);
+    }
     ok = ok && make_tables(r, &own) && finish(r, &own);
     repro_page_close(r->page, &own);
     if (!ok)

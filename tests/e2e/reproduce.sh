@@ -188,6 +188,11 @@ expect "failures are named" grep -q 'failed: qac/table1 qac/table3 llm/fig3$' "$
 FAIL_WITH=75
 run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
+run table1 --out "$work/out" --jobs 2
+expect "of several commands at once is said" \
+    [ "$status $(count '^gabbro: stopped (the same command goes on' "$work/stderr")" = '75 1' ]
+expect "and where to look, before" \
+    grep -q "^[0-9]* artifacts are needed; progress: $work/out/progress.html$" "$work/stderr"
 cp "$work/tables/tables.tsv" "$work/tables.before"
 grep -E '^(table|qac/(speed|table1))	' "$root/tables/tables.tsv" >"$work/tables/tables.tsv"
 FAIL_AT=tokenize FAIL_WITH=4
