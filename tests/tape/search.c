@@ -313,7 +313,7 @@ Test(search, vectors_of_different_widths)
     t.passages.width = 5;
     gb_status status = {0};
     cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, &t.found, &status));
-    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_eq(status.code, GB_DATA);
     compare_trial_free(&t);
     close_device(device);
 }

@@ -218,9 +218,9 @@ Test(token_search, sides_must_fit)
     coil.whole.width = 0;
     gb_device *device = open_device();
     cr_expect_null(gb_token_scorer_create(device, &q, &p, 1, &status));
-    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_eq(status.code, GB_DATA);
     cr_expect_null(gb_token_scorer_create(device, &q, &coil, 1, &status));
-    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_eq(status.code, GB_DATA);
     texts_free(&q), texts_free(&p), texts_free(&coil);
     close_device(device);
 }
