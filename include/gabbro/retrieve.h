@@ -41,7 +41,7 @@ typedef struct gb_found {
  * Memory beyond the results is bounded whatever the number of vectors: no operand and no block of
  * scores above 64 MiB and 32 MiB on the device, some 300 MiB together.
  *
- * Fails with GB_USAGE for vectors of different widths or wider than 16384, with GB_INTERRUPTED
+ * Fails with GB_DATA for vectors of different widths or wider than 16384, with GB_INTERRUPTED
  * after a signal, and with what `read` or the device say. */
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                const gb_search_params *params, const gb_found *found, gb_status *status);
@@ -62,7 +62,7 @@ typedef struct gb_token_vectors {
 /* Makes scores of late interaction (gb_max_sim); those of tags count from 0. */
 typedef struct gb_token_scorer gb_token_scorer;
 /* Records a program that scores `queries_at_once` queries at most in blocks of passages. What it is
- * given must outlive it. GB_USAGE if widths differ, or only one side has tags or whole vectors. */
+ * given must outlive it. GB_DATA if widths differ, or only one side has tags or whole vectors. */
 gb_token_scorer *gb_token_scorer_create(gb_device *device, const gb_token_vectors *queries,
                                         const gb_token_vectors *passages, uint32_t queries_at_once,
                                         gb_status *status);
