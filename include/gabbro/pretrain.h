@@ -97,7 +97,8 @@ typedef struct gb_objective {
     void (*destroy)(void *self);
     /* Before the first step of a process, or NULL: what it must know of the encoder that training
      * started from, or must have on the device, which is closed after destroy. values
-     * [gb_params_floats] are those before any training, also when resuming. */
+     * [gb_params_floats] are those before any training, also when resuming. device NULL: batches
+     * are only counted, so that their sizes alone must be right; values are zeros. */
     bool (*prepare)(void *self, gb_device *device, const gb_params *params, const float *values,
                     gb_status *status);
     /* Before any training, or NULL: values of its parameters that start from those of the encoder.

@@ -81,7 +81,8 @@ gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_
 void gb_pretraining_close(gb_pretraining *pretraining); /* NULL ok */
 /* What there is to train; NULL where the objective is "none" or there are no steps. */
 const gb_training *gb_pretraining_training(const gb_pretraining *pretraining);
-/* Before it is trained on a device: what the objective keeps there. */
+/* Before it is trained on a device: what the objective keeps there. device NULL: it is not trained,
+ * and its batches are counted alone. */
 bool gb_pretraining_prepare(gb_pretraining *pretraining, gb_device *device, gb_status *status);
 
 /* Train the encoder into the artifact: model/ and losses.tsv. */

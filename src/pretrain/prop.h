@@ -68,7 +68,8 @@ typedef struct prop_attention {
     double *background;     /* [words] mean share of each word, normalised */
     size_t weight_capacity; /* allocated */
 } prop_attention;
-/* One pass over the collection with the parameters `values`. words must keep
+/* One pass over the collection with the parameters `values`, or, where device is NULL, with equal
+ * attention to all tokens, for counting alone. words must keep
  * pretrain_prop_is_alphabetic. */
 bool pretrain_prop_attention_measure(prop_attention *attention, prop_words *words,
                                      const gb_pretrain_data *data, const gb_bert *bert,

@@ -54,6 +54,7 @@ typedef struct simlm {
     gb_params *params;          /* of the generator */
     gb_bert bert;               /* the generator */
     gb_state *state;            /* its values on the device, once prepared */
+    bool counted;               /* only the sizes of batches are wanted, and it fills no masks */
     gb_batch texts;             /* what it reads now; the arrays are a batch's */
     labelled_rows masked;       /* their masked rows, likewise */
     gb_selected_rows read;      /* the same */
@@ -167,6 +168,9 @@ static bool prepare(void *self, gb_device *device, const gb_params *params, cons
 {
     (void)params, (void)values;
     simlm *s = self;
+    s->counted = !device;
+    if (s->counted)
+        return true;
     float *own = gb_alloc(gb_params_floats(s->params), sizeof *own, status);
     bool ok = own && gb_model_load(s->generator, s->params, own, status) &&
               (s->state = gb_state_create(device, s->params, false, status)) &&
@@ -219,7 +223,7 @@ static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *stat
     simlm *s = self;
     decoding *d = s->decoding;
     batch_texts *texts[2] = {&d->passages, &d->contexts};
-    if (!s->state)
+    if (!s->state && !s->counted)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "the generator is not on the device");
     for (uint32_t side = 0; side < 2; side++)
         pretrain_batch_texts_reset(texts[side]);
@@ -231,7 +235,7 @@ static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *stat
     }
     for (uint32_t side = 0; side < 2; side++)
         if (!pretrain_labelled_rows_of(&texts[side]->labelled, &texts[side]->all, status) ||
-            !replace(s, texts[side], 2 * step + side, status) ||
+            (!s->counted && !replace(s, texts[side], 2 * step + side, status)) ||
             !pretrain_labelled_rows_all(&texts[side]->labelled, &texts[side]->all, status))
             return false;
     return pretrain_decoding_take_all(d, bucket, status);

@@ -269,9 +269,9 @@ bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, 
     if (part.params.batch > GB_COST_PART)
         part.params.batch = GB_COST_PART;
     gb_pretraining *p = open_pretraining(&part, true, status);
-    bool ok = p && gb_pretraining_prepare(p, NULL, status);
-    ok = ok && (!p->objective || gb_maker_print_cost(maker, &p->training, settings->params.batch,
-                                                     part.params.batch, status));
+    bool ok = p && gb_pretraining_prepare(p, NULL, status) &&
+              (!p->objective || gb_maker_print_cost(maker, &p->training, settings->params.batch,
+                                                    part.params.batch, status));
     gb_pretraining_close(p);
     return ok;
 }

@@ -460,6 +460,8 @@ fault 2 "no context to decode" 'needs a --context' \
 fault 2 "nobody to fill masks" 'needs a --generator' gabbro pretrain simlm $data --vocabulary "$vocabulary"
 fault 2 "a decoder without layers" '"0" is no whole number from 1' \
     gabbro pretrain simlm $data --vocabulary "$vocabulary" --generator "$encoder" --decoder-layers 0
+expect "SimLM's cost is counted" sh -c '"$1" pretrain simlm --generator "$2" $3 --cost 2>/dev/null | grep -q "^steps="' \
+    sh "$GABBRO" "$encoder" "$data --vocabulary $vocabulary --layers 2"
 cp -r "$encoder/model" splade
 mkdir splade/1_SpladePooling
 echo '{"pooling_strategy": "max", "activation_function": "relu"}' >splade/1_SpladePooling/config.json

@@ -58,6 +58,17 @@ static void note(const gb_device *device, const objective_case *c, double worst)
     trust_note(what, "float64 reference", worst, TOLERANCE);
 }
 
+/* Batches that are only counted, without a device, have the sizes of those that are trained on. */
+static void check_counted(const model *m)
+{
+    gb_status status = {0};
+    gb_bucket trained = {0}, counted = {0};
+    MUST(m->task.sample(m->self, 2, &trained, &status));
+    MUST(m->objective->prepare(m->self, NULL, m->params, m->values, &status));
+    MUST(m->task.sample(m->self, 2, &counted, &status));
+    cr_expect_arr_eq(counted.size, trained.size, sizeof trained.size, "%s", m->objective->name);
+}
+
 static void check_case(const tiny *t, gb_device *device, const objective_case *c)
 {
     gb_bert_config config = tiny_config(t, c->odd ? 24 : 16, c->odd ? 38 : 32, c->dropout);
@@ -96,6 +107,8 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     check_unreached(&m, p.gradients);
     check_padding(&m, device, &p);
     check_differences(&p, m.params, start);
+    if (m.objective->prepare)
+        check_counted(&m);
     free(start);
     compare_pass_free(&p);
     model_free(&m);
