@@ -129,11 +129,11 @@ static bool take_folder(repro_schedule *schedule, repro_job *job, gb_status *sta
     return job->node->folder != NULL;
 }
 
-/* Said where no command has said it: what several say at once is caught. */
-static bool stopped(bool said, gb_status *status)
+/* Of several commands at once, whose own words are caught; one alone has said it itself. */
+static bool stopped(const repro_schedule *schedule, gb_status *status)
 {
     return gb_fail(status, GB_INTERRUPTED, NULL, "the same command goes on where it stopped", "%s",
-                   said ? "" : "stopped");
+                   schedule->jobs > 1 ? "stopped" : "");
 }
 
 static bool finish(repro_schedule *schedule, repro_job *job, repro_node **failed, int *code,
@@ -153,7 +153,7 @@ static bool finish(repro_schedule *schedule, repro_job *job, repro_node **failed
         schedule->ask_again_s = gb_now_s() + PAUSE_S;
     } else if (how == GB_INTERRUPTED) {
         node->state = REPRO_WAITING;
-        ok = stopped(schedule->jobs == 1, status);
+        ok = stopped(schedule, status);
     } else {
         gb_status why = {0};
         node->state = REPRO_FAILED;
@@ -183,7 +183,7 @@ bool repro_schedule_advance(repro_schedule *schedule, repro_node **failed, int *
     repro_process *list[REPRO_MAX_JOBS];
     *failed = NULL;
     if (gb_interrupted())
-        return stopped(false, status);
+        return stopped(schedule, status);
     if (!start_all(schedule, status))
         return false;
     size_t count = list_processes(schedule, list);
