@@ -177,13 +177,11 @@ bool gb_pca(const float *x, uint32_t count, uint32_t width, uint32_t dims, doubl
 
 /* Settings of t-SNE. */
 typedef struct gb_tsne_params {
-    double
-        perplexity; /* effective number of neighbours, above 1; at most (count - 1) / 3 is used */
+    double perplexity;   /* effective number of neighbours, above 1, and cut at (count - 1) / 3 */
     uint32_t iterations; /* iterations of gradient descent */
     uint64_t seed;       /* seed of the initial positions */
 } gb_tsne_params;
-#define GB_TSNE_DEFAULTS       ((gb_tsne_params){30, 1000, 42})
-#define GB_TSNE_MIN_PERPLEXITY 1.01
+#define GB_TSNE_DEFAULTS ((gb_tsne_params){30, 1000, 42})
 
 /* Computes the exact t-SNE (van der Maaten and Hinton, 2008) of x [count, width] in the plane: out
  * [count, 2], centred. Distances are Euclidean; early exaggeration is 12 in the first 250

@@ -120,33 +120,34 @@ gb_collection *gb_open_collection(const char *step, gb_status *status)
     return collection;
 }
 
-/* The record of the artifact in the folder above `inside`, or of that of this name there, or NULL.
- */
+/* The record of the artifact of this name in the folder above `inside`, "." that folder itself;
+ * NULL where there is none. */
 static json_t *record_above(const char *inside, const char *name)
 {
     char *above = gb_path_join(NULL, inside, "..");
-    char *path = above && name ? gb_path_join(NULL, above, name) : NULL;
-    json_t *record = path || (above && !name) ? gb_artifact_read(path ? path : above, NULL) : NULL;
+    char *path = above ? gb_path_join(NULL, above, name) : NULL;
+    json_t *record = path ? gb_artifact_read(path, NULL) : NULL;
     free(above);
     free(path);
     return record;
 }
 
 /* Whether the artifact `step` was made of the texts of the collection, as far as the records of
- * both tell: counts may agree though the texts are others. Equal files of two artifacts will do. */
+ * both tell: counts may agree though the texts are others. Equal files of another collection will
+ * do, whose record is read only then. */
 static bool is_made_of(const char *step, const gb_collection *collection, bool with_queries)
 {
     const char *const files[] = {"collection/passages.text.gbt", "collection/passages.title.gbt",
                                  with_queries ? "collection/queries.text.gbt" : NULL};
-    json_t *record = gb_artifact_read(step, NULL), *own = record_above(collection->path, NULL);
-    const char *of =
-        json_string_value(json_object_get(json_object_get(record, "inputs"), "collection"));
-    json_t *other = of ? record_above(step, of) : NULL;
+    json_t *record = gb_artifact_read(step, NULL), *own = record_above(collection->path, ".");
+    const json_t *of = json_object_get(json_object_get(record, "inputs"), "collection");
+    bool known = own && of && !json_equal(of, json_object_get(own, "step"));
+    json_t *other = known ? record_above(step, json_string_value(of)) : NULL;
     bool same = true;
-    for (size_t i = 0; i < sizeof files / sizeof *files && files[i]; i++) {
+    for (size_t i = 0; other && i < sizeof files / sizeof *files && files[i]; i++) {
         const json_t *a = json_object_get(json_object_get(own, "outputs"), files[i]);
         const json_t *b = json_object_get(json_object_get(other, "outputs"), files[i]);
-        same &= !own || !other || json_equal(a, b) || (!a && !b);
+        same &= json_equal(a, b) || (!a && !b);
     }
     json_decref(record);
     json_decref(own);

@@ -51,8 +51,8 @@ static int run(const gb_call *call)
         {"missed", GB_OPTION_FLAG, &o.params.missed, 0, NULL,
          "add relevant passages that a model did not find"},
         {"perplexity", GB_OPTION_REAL, &o.params.tsne.perplexity, 0, NULL,
-         "perplexity of t-SNE; at most a third of the other points is used",
-         .min = GB_TSNE_MIN_PERPLEXITY, .max = 1000},
+         "perplexity of t-SNE; at most a third of the other points is used", .min = 1.01,
+         .max = 1000},
         {"iterations", GB_OPTION_U32, &o.params.tsne.iterations, 0, NULL, "iterations of t-SNE"},
         {"seed", GB_OPTION_U64, &o.params.tsne.seed, 0, NULL, "seed of the draw and of t-SNE"},
         {0}};

@@ -38,8 +38,8 @@ static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, g
     return text && data_import_query(ctx, lines, id, text, status);
 }
 
-/* All .tsv files of qrels/ in the order of their names, train first; of a plain and a packed one of
- * the same split the plain one, as of texts. */
+/* All .tsv files of qrels/ in the order of their names, train first; of a split that is packed in
+ * two ways the first. */
 static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *status)
 {
     gb_entries list;

@@ -60,9 +60,10 @@ static bool begins_as_squad(const char *path, bool *squad, gb_status *status)
 /* BEIR's file of passages, given alone. */
 static bool is_corpus_by_name(const char *path)
 {
+    static const char corpus[] = "corpus.jsonl";
     size_t length;
     const char *name = gb_path_name(path, &length);
-    return gb_unpack_stem(name) == strlen("corpus.jsonl") && !strncmp(name, "corpus.jsonl", 12);
+    return gb_unpack_stem(name) == strlen(corpus) && !strncmp(name, corpus, strlen(corpus));
 }
 
 bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)

@@ -67,12 +67,14 @@ static bool set(reading *r, const gb_option *option, const char *typed, const ch
     return ok;
 }
 
-static bool is_option(const reading *r, const char *word)
+/* *walk stands at the option of this name. */
+static bool find(const reading *r, const char *name, gb_option_walk *walk)
 {
-    bool found = false;
-    for (gb_option_walk walk = {0}; !found && gb_option_next(&walk, r->tables);)
-        found = !strncmp(word, "--", 2) && !strcmp(walk.option.name, word + 2);
-    return found;
+    *walk = (gb_option_walk){0};
+    while (gb_option_next(walk, r->tables))
+        if (!strcmp(walk->option.name, name))
+            return true;
+    return false;
 }
 
 /* The word behind an option: its value. The name of an option is none: a shell leaves out the word
@@ -82,11 +84,12 @@ static bool set_next(reading *r, const gb_option *option, const char *typed, gb_
     if (r->at + 1 == r->argc)
         return r->only_help || gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value",
                                        r->command->name, typed);
-    if (!r->only_help && is_option(r, r->argv[r->at + 1]))
+    gb_option_walk other;
+    const char *value = r->argv[++r->at];
+    if (!r->only_help && !strncmp(value, "--", 2) && find(r, value + 2, &other))
         return gb_fail(status, GB_USAGE, NULL, "is a variable empty?",
-                       "%s: %s has no value: %s follows", r->command->name, typed,
-                       r->argv[r->at + 1]);
-    return set(r, option, typed, r->argv[++r->at], status);
+                       "%s: %s has no value: %s follows", r->command->name, typed, value);
+    return set(r, option, typed, value, status);
 }
 
 static bool read_long(reading *r, gb_status *status)
@@ -99,11 +102,8 @@ static bool read_long(reading *r, gb_status *status)
         r->help = true;
         return true;
     }
-    gb_option_walk walk = {0};
-    bool found = false;
-    while (!found && gb_option_next(&walk, r->tables))
-        found = !strcmp(walk.option.name, typed + 2);
-    if (!found)
+    gb_option_walk walk;
+    if (!find(r, typed + 2, &walk))
         return no_option(r, word, typed + 2, status);
     if (walk.option.kind == GB_OPTION_FLAG)
         return equals ? refuse(r, "see --help", "no value is taken by", typed, status)

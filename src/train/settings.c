@@ -281,8 +281,7 @@ static const gb_option of_finetuning[] = {
     {"no-duplicates", GB_OPTION_FLAG, FIELD(no_duplicates), 0, NULL,
      "no two queries of a batch have a text in common: one with a text, its own or of its positive "
      "or a negative, that is there already waits for the next batch. Queries that fill no whole "
-     "batch at the end "
-     "of an epoch are left out of it"},
+     "batch at the end of an epoch are left out of it"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD
