@@ -320,6 +320,9 @@ char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, cal
 /* Returns where the last part of a path begins; *length is its length without trailing slashes. */
 const char *gb_path_name(const char *path, size_t *length);
 bool gb_file_exists(const char *path);
+/* Refuses a folder that is there without this file, because it is of another kind. Where there is
+ * no folder, what opens the file says so. */
+bool gb_file_needed(const char *folder, const char *name, const char *hint, gb_status *status);
 /* Makes an empty folder gabbro-NAME-... below config->temporary, or below /tmp. The caller gives
  * the path to gb_temporary_remove. NULL and status on failure. */
 char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status);

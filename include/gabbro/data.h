@@ -284,6 +284,10 @@ typedef struct gb_tokens {
  * made. */
 bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status);
 void gb_tokens_close(gb_tokens *tokens); /* also of zeros */
+/* Refuses, with GB_DATA, texts of up to `length` tokens for the model in `path` with fewer
+ * positions. model: "model", "generator"; text: "passage", "query". */
+bool gb_tokens_fit(const char *path, const char *model, uint32_t positions, const char *text,
+                   uint32_t length, gb_status *status);
 /* Gives generated query `which` (from 0) of a passage: *ids [*length], in the mapped file. `sep` is
  * the id of [SEP]. False if the passage has fewer queries. */
 bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,

@@ -14,13 +14,8 @@ bool artifact_check_tokens(const char *hash, uint32_t positions, const char *pat
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL",
                        "the tokens were made with another vocabulary or casing than the model's");
-    uint32_t max_length =
-        tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
-    if (max_length > positions)
-        return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
-                       "the model has %u positions, passages up to %u tokens", positions,
-                       max_length);
-    return true;
+    return gb_tokens_fit(path, "model", positions, "passage", tokens->max_passage, status) &&
+           gb_tokens_fit(path, "model", positions, "query", tokens->max_query, status);
 }
 
 static bool check_tokens(const gb_model_input *model, const char *path, const gb_tokens *tokens,
@@ -178,10 +173,9 @@ bool gb_open_tokens(const char *step, const gb_collection *collection, gb_tokens
 {
     char *path = gb_path_join(status, step, "tokens");
     bool ok =
-        path && (gb_dir_exists(path) ||
-                 gb_fail(status, GB_DATA, step, "give the folder that gabbro tokenize printed",
-                         "it has no folder \"tokens\""));
-    ok = ok && gb_tokens_open(path, tokens, status);
+        path &&
+        gb_file_needed(step, "tokens", "give the folder that gabbro tokenize printed", status) &&
+        gb_tokens_open(path, tokens, status);
     free(path);
     if (!ok || !collection || check_collection(step, collection, tokens, status))
         return ok;

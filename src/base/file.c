@@ -63,6 +63,17 @@ bool gb_dir_exists(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool gb_file_needed(const char *folder, const char *name, const char *hint, gb_status *status)
+{
+    struct stat info;
+    char *path = gb_path_join(status, folder, name);
+    if (!path)
+        return false;
+    bool lacks = gb_dir_exists(folder) && stat(path, &info) != 0 && errno == ENOENT;
+    free(path);
+    return !lacks || gb_fail(status, GB_DATA, folder, hint, "it has no %s", name);
+}
+
 bool gb_make_dirs(const char *path, gb_status *status)
 {
     char *part = gb_strdup(path, status);

@@ -431,6 +431,18 @@ void gb_tokens_close(gb_tokens *tokens)
     *tokens = (gb_tokens){0};
 }
 
+bool gb_tokens_fit(const char *path, const char *model, uint32_t positions, const char *text,
+                   uint32_t length, gb_status *status)
+{
+    if (length <= positions)
+        return true;
+    char hint[80];
+    snprintf(hint, sizeof hint, "gabbro tokenize --%s-tokens %u cuts them shorter", text,
+             positions);
+    return gb_fail(status, GB_DATA, path, hint, "the %s has %u positions, a %s up to %u tokens",
+                   model, positions, text, length);
+}
+
 bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,
                          const uint32_t **ids, size_t *length)
 {

@@ -420,7 +420,11 @@ bool gb_run_read_artifact(const char *artifact, const gb_run_names *names, gb_ru
                           gb_status *status)
 {
     char *path = gb_path_join(status, artifact, "run.trec");
-    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
+    bool ok =
+        path &&
+        gb_file_needed(artifact, "run.trec",
+                       "give the folder that gabbro search, mine or bm25-run printed", status) &&
+        gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
     free(path);
     return ok;
 }

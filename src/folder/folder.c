@@ -355,7 +355,9 @@ static bool open_dense(gb_folder *folder, gb_status *status)
 static bool open_files(gb_folder *folder, gb_status *status)
 {
     char *config = gb_path_join(status, folder->body, "config.json");
-    bool ok = config && gb_bert_config_read(config, &folder->config, status) &&
+    bool ok = config &&
+              gb_file_needed(folder->body, "config.json", "give the folder of a model", status) &&
+              gb_bert_config_read(config, &folder->config, status) &&
               folder_read_architecture(config, folder->architecture, status);
     folder->kind = GB_FOLDER_ENCODER;
     free(config);

@@ -156,11 +156,8 @@ static bool check_generator(const gb_pretrain_params *params, const gb_pretrain_
         return gb_fail(status, GB_DATA, path, "take a generator with the encoder's vocabulary",
                        "the generator knows %u tokens, the encoder %u", config->vocab_size,
                        bert->config.vocab_size);
-    if (config->max_positions < params->max_length)
-        return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
-                       "the generator has %u positions, passages up to %u tokens",
-                       config->max_positions, params->max_length);
-    return true;
+    return gb_tokens_fit(path, "generator", config->max_positions, "passage", params->max_length,
+                         status);
 }
 
 static bool prepare(void *self, gb_device *device, const gb_params *params, const float *values,

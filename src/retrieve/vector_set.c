@@ -162,7 +162,10 @@ static bool open_files(gb_vector_set *set, const char *const *folders, gb_status
     const char **paths = gb_alloc(set->files, sizeof *paths, status);
     bool ok = paths != NULL;
     for (size_t i = 0; ok && i < set->files; i++)
-        ok = (paths[i] = file_of(folders[i], "vectors.npy", "index", status)) != NULL;
+        ok = (paths[i] = file_of(folders[i], "vectors.npy", "index", status)) &&
+             (gb_file_exists(paths[i]) ||
+              gb_file_needed(folders[i], "vectors.npy",
+                             "give the folder that gabbro encode printed", status));
     ok = ok && (set->npy = gb_npy_open(paths, set->files, status));
     for (size_t i = 0; paths && i < set->files; i++)
         free((char *)paths[i]);

@@ -174,10 +174,9 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
     if (!gb_folder_has_head(m->model.folder))
         return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
                        "the model has no masked-LM head");
-    if (config->max_positions < m->max_length)
-        return gb_fail(status, GB_DATA, m->o->model, "tokenize with fewer tokens a passage",
-                       "the model has %u positions, passages up to %u tokens",
-                       config->max_positions, m->max_length);
+    if (!gb_tokens_fit(m->o->model, "model", config->max_positions, "passage", m->max_length,
+                       status))
+        return false;
     m->params = gb_params_create(status);
     if (!m->params || !gb_bert_declare(m->params, config, true, &m->bert, status))
         return false;

@@ -65,7 +65,6 @@ static gb_bert_config fresh_config(const gb_pretraining *p)
 static bool make_config(gb_pretraining *p, gb_status *status)
 {
     const gb_pretraining_settings *o = p->settings;
-    uint32_t max_length = p->tokens.max_passage;
     p->config = o->init ? p->init.config : fresh_config(p);
     if (p->config.vocab_size < gb_vocab_size(p->vocab))
         return gb_fail(status, GB_DATA, o->init, "tokenize with the vocabulary of the model",
@@ -76,10 +75,9 @@ static bool make_config(gb_pretraining *p, gb_status *status)
                        "gabbro finetune trains it; give a BERT for pre-training",
                        "the model is a %s, whose layers no objective decodes with",
                        gb_encoder_name(p->config.kind));
-    if (p->config.max_positions < max_length)
-        return gb_fail(status, GB_DATA, o->init, "tokenize with fewer tokens a passage",
-                       "the model has %u positions, passages up to %u tokens",
-                       p->config.max_positions, max_length);
+    if (!gb_tokens_fit(o->init, "model", p->config.max_positions, "passage", p->tokens.max_passage,
+                       status))
+        return false;
     p->config.hidden_dropout = p->config.attention_dropout = o->optimiser.dropout;
     p->config.initializer_range = o->init_std;
     return gb_bert_config_check(&p->config, "settings of the encoder", status);

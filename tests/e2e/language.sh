@@ -161,7 +161,7 @@ expect "the last token is taken where the folder says nothing" \
 # ---- what does not go --------------------------------------------------------------------------------
 refused 3 "tokens of another tokenizer" 'made with another vocabulary' \
     encode --model river --collection "$collection" --tokens "$plain_tokens"
-refused 3 "texts beyond the positions" 'the model has 64 positions, passages up to 65 tokens' evaluate --model river \
+refused 3 "texts beyond the positions" 'the model has 64 positions, a passage up to 65 tokens' evaluate --model river \
     --collection "$collection" --tokens "$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 65)"
 refused 3 "a LLaMA to be trained" 'gabbro encode, evaluate, mine, embed, ask and serve make vectors with a LLaMA' \
     finetune --init river --collection "$collection" --tokens "$tokens" --negatives "$mined"

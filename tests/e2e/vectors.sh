@@ -74,6 +74,16 @@ pooled() # POOLING ARGUMENTS...
     shift
     made encode --model folder --pooling "$pooling" --collection "$collection" --tokens "$tokens" "$@"
 }
+refused "a folder without vectors" "it has no vectors.npy (give the folder that gabbro encode printed)" search \
+    --queries "$queries" --passages "$tokens"
+refused "a folder without a run" "it has no run.trec (give the folder that" finetune --init "$model" --collection "$collection" \
+    --tokens "$tokens" --negatives "$vocabulary"
+refused "a folder without a model" "it has no config.json (give the folder of a model)" embed "$tokens" beir/corpus.jsonl
+refused "a folder without tokens" "it has no tokens (give the folder that gabbro tokenize printed)" mine --model "$model" \
+    --collection "$collection" --tokens "$collection" --split train
+refused "queries beyond the positions" "tokenize --query-tokens 8 cuts them shorter" mine --model "$model" \
+    --collection "$collection" --split train --tokens \
+    "$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 --query-tokens 9)"
 refused "vectors of two poolings" "encode both with one retriever" search --queries "$(pooled mean --split train)" \
     --passages "$(pooled cls)"
 refused "shards of two poolings" "encode all shards in the same way" search --queries "$queries" \
