@@ -110,8 +110,9 @@ static int run(const gb_call *call)
          gb_generated_names},
         {"vocabulary", GB_OPTION_TEXT, &o.vocabulary, GB_OPTION_INPUT, "ARTIFACT",
          "of a file of token ids: the vocabulary that made them", .with = "from"},
-        {"queries", GB_OPTION_TEXT, &o.import.queries, GB_OPTION_INPUT, "FILE",
-         "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)",
+        {"queries", GB_OPTION_TEXT, &o.import.queries, GB_OPTION_INPUT, "FILE|DIR",
+         "generated queries: JSONL, docTTTTTquery's lines, or the folder that gabbro generate "
+         "printed (default: extracted ones)",
          .with = "from|cut|questions-of"},
         {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,
          "queries of the extractive generator", .with = "from|cut|questions-of", .min = 1},

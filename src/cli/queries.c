@@ -86,7 +86,8 @@ const gb_command gb_cli_queries = {
         "  world-7b     still better ones\n"
         "  world-13b    the best ones\n"
         "  extractive   salient words and phrases of the passage, for any collection\n\n"
-        "A file has lines of {\"id\", \"queries\": [...]}; a .txt file, or a folder of them, has a "
-        "line of queries a passage, as docTTTTTquery gives them.",
+        "A file has lines of {\"id\", \"queries\": [...]}, as has the folder that gabbro generate "
+        "printed; a .txt file, or a folder of them, has a line of queries a passage, as "
+        "docTTTTTquery gives them.",
     .run = run,
     .makes = true};

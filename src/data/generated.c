@@ -161,17 +161,20 @@ bool data_generated_read(const char *folder, const char *path, const gb_map *pas
 {
     *counts = (gb_generated_counts){0};
     char *spooled = gb_path_join(status, folder, "generated.spool");
+    char *file =
+        gb_dir_exists(path) ? gb_path_join(status, path, GENERATED_FILE) : gb_strdup(path, status);
     spool all = {.passages = passages,
-                 .writer = spooled ? gb_row_writer_open(spooled, 1, status) : NULL};
-    bool ok = all.writer && gb_jsonl_each(gb_lines_open(path, status), take_queries, &all, status);
+                 .writer = spooled && file ? gb_row_writer_open(spooled, 1, status) : NULL};
+    bool ok = all.writer && gb_jsonl_each(gb_lines_open(file, status), take_queries, &all, status);
     if (ok && all.count == 0)
-        ok = gb_fail(status, GB_DATA, path, "one {\"id\", \"queries\": [...]} a line",
+        ok = gb_fail(status, GB_DATA, file, "one {\"id\", \"queries\": [...]} a line",
                      "no generated queries in the file");
     ok = gb_row_writer_end(all.writer, ok, status) &&
          write_by_passage(folder, spooled, &all, gb_map_count(passages), counts, status);
     if (spooled)
         remove(spooled);
     free(spooled);
+    free(file);
     free(all.owner);
     return ok;
 }

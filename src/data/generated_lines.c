@@ -27,7 +27,10 @@ static bool ends_as_text(const char *path)
 
 bool data_generated_is_lines(const char *path)
 {
-    return gb_dir_exists(path) || ends_as_text(path);
+    char *own = gb_path_join(NULL, path, GENERATED_FILE);
+    bool lines = (gb_dir_exists(path) && !(own && gb_file_exists(own))) || ends_as_text(path);
+    free(own);
+    return lines;
 }
 
 static void samples_free(samples *all)

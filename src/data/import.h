@@ -225,7 +225,8 @@ bool data_generated_is_lines(const char *path);
 bool data_generated_lines(const char *folder, const char *path, uint32_t passages,
                           gb_generated_counts *counts, gb_status *status);
 /* Into `folder`, from a JSONL file of {"id", "queries": [...]} or {"id", "query"} lines in any
- * order. passage_map gives the row of an id. */
+ * order, or from the folder of gabbro generate that has one. passage_map gives the row of an id. */
+#define GENERATED_FILE "queries.jsonl"
 bool data_generated_read(const char *folder, const char *path, const gb_map *passages,
                          gb_generated_counts *counts, gb_status *status);
 /* By the extractive generator, of the passages in folder, into out_folder. */

@@ -77,6 +77,10 @@ expect "a slash behind the model changes nothing" [ "$step" = "$whole" ]
 expect "and not made again" [ ! "$whole/run.json" -nt marker ]
 from=$("$gabbro" queries --quiet --collection "$collection" --from whole)
 expect "gabbro queries reads the file" cmp -s "$from/generated.gbt" "$whole/generated.gbt"
+from=$("$gabbro" queries --quiet --collection "$collection" --from "$whole")
+expect "and the folder of the step" cmp -s "$from/generated.gbt" "$whole/generated.gbt"
+from=$("$gabbro" collection --quiet --from stones --queries "$whole")
+expect "so does an import" cmp -s "$from/collection/generated.gbt" "$whole/generated.gbt"
 "$gabbro" generate --dry-run --collection "$collection" --model t5 --queries 4 >cost 2>/dev/null
 expect "a dry run says what it takes" grep -q '^passages=60 texts=240 prompt_tokens=[0-9]* .*flops=' cost
 
