@@ -96,9 +96,9 @@ static bool holder_commit(holder *h, gb_status *status)
     if (ok)
         data_import_note(
             h->import,
-            "no queries in the source: one generated query of each passage (%u) was held "
-            "out of pre-training to ask for that passage, those of a fifth of the "
-            "documents as dev (%u)",
+            "the source has no queries: one generated query of each passage (%u) asks for it and "
+            "is not seen in pre-training; those of a fifth of the documents (%u) are the split "
+            "dev, the others train",
             h->held[0] + h->held[1], h->held[1]);
     return ok;
 }

@@ -53,7 +53,7 @@ void gb_note_padding(json_t *times, uint64_t used, uint64_t computed)
 {
     if (!computed)
         return;
-    gb_log(GB_LOG_INFO, "padding: %.1f%% of %llu rows of tokens computed",
+    gb_log(GB_LOG_DEBUG, "padding: %.1f%% of %llu rows of tokens computed",
            100 * (double)(computed - used) / (double)computed, (unsigned long long)computed);
     json_object_set_new(times, "rows_used", json_integer((json_int_t)used));
     json_object_set_new(times, "rows_computed", json_integer((json_int_t)computed));

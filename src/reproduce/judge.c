@@ -246,6 +246,8 @@ bool repro_judge(const repro_session *session, gb_status *status)
     const char *collection = session->params->collection;
     if (!j.runs)
         return gb_fail(status, GB_USAGE, NULL, "see reproduce --help", "judge needs --runs DIR");
+    if (!gb_dir_exists(j.runs))
+        return gb_fail(status, GB_USAGE, j.runs, "check the path of --runs", "there is no folder");
     j.lines = json_array();
     gb_table_spec *spec = gb_table_spec_load(session->tables_dir, session->entry->name, status);
     json_array_append_new(j.lines, json_pack("{s:s, s:s, s:s, s:s, s:s, s:{}, s:{}}", "table",

@@ -43,8 +43,7 @@ static bool dry_run(const repro_session *session, gb_status *status)
         if (!entry->ready || repro_entry_is_study(entry) ||
             entry->measures_time != (i < catalog->count))
             continue;
-        if (!session->params->quiet)
-            gb_say_line("==== %s", entry->name);
+        printf("# table %s\n", entry->name);
         ok = print_commands(session, entry, status);
     }
     return ok;

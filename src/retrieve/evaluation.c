@@ -27,6 +27,23 @@ static bool write_run(const session *s, const gb_split *split, const gb_run *run
     return ok;
 }
 
+/* "test: MRR@10 0.583, nDCG@10 0.640, R@100 1.000": what most papers have of a split. */
+static void say_measures(const char *split, const json_t *metrics)
+{
+    static const char *const said[] = {"MRR@10", "nDCG@10", "R@100", "Top@20"};
+    char line[160] = "";
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        char key[128];
+        size_t used = strlen(line);
+        snprintf(key, sizeof key, "%s:%s", split, said[i]);
+        const json_t *measure = json_object_get(metrics, key);
+        if (measure)
+            snprintf(line + used, sizeof line - used, "%s %s %.3f", used ? "," : "", said[i],
+                     json_real_value(json_object_get(measure, "value")));
+    }
+    gb_log(GB_LOG_INFO, "%s:%s", split, line);
+}
+
 static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
 {
     const gb_evaluating *how = s->how;
@@ -46,6 +63,8 @@ static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
              gb_split_measure(split, &run, &params, s->metrics, status);
         if (ok && s->truth && !strcmp(split->name, "dev"))
             gb_synth_diagnose(s->truth, split, &run, s->maker->facts);
+        if (ok)
+            say_measures(split->name, s->metrics);
     }
     gb_run_free(&run);
     return ok;
