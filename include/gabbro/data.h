@@ -92,7 +92,7 @@ typedef struct gb_finding {
     uint64_t count; /* passages that have it */
     uint32_t first; /* row of one of them */
 } gb_finding;
-/* What may be wrong with the passages of a collection although it could be read. */
+/* What may be wrong with a collection although it could be read. */
 typedef struct gb_check {
     uint64_t titles;          /* passages with a title */
     gb_finding empty;         /* passages without text */
@@ -102,6 +102,7 @@ typedef struct gb_check {
     gb_finding replaced;      /* passages with U+FFFD: bytes were lost before */
     gb_finding control;       /* passages with control characters other than tab and line ends */
     gb_finding identical;     /* see gb_collection_identical */
+    gb_finding trained;       /* queries of train that another split has, too (first: of queries) */
 } gb_check;
 /* Looks for passages that are queries of the collection too: of the same id, where one of both
  * texts begins with the other one. A ranking has such a passage at its top (ArguAna, Quora). */
@@ -134,7 +135,8 @@ bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint6
 
 /* How much of a collection gb_collection_show prints. */
 typedef struct gb_collection_sample {
-    uint32_t documents; /* documents, evenly spread over the collection */
+    uint32_t documents; /* documents, evenly spread over the collection, or over those with
+                           questions where they suffice */
     uint32_t queries;   /* generated queries of a passage, from the first */
     uint32_t topics;    /* queries of every split with several grades */
 } gb_collection_sample;

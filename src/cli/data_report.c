@@ -27,13 +27,12 @@ static void say_count(comparison *c, const char *what, uint64_t count)
     printf("\n");
 }
 
-static void say_finding(const gb_collection *collection, const char *what,
-                        const gb_finding *finding)
+static void say_finding(const gb_row_file *ids, const char *what, const gb_finding *finding)
 {
     if (!finding->count)
         return;
     size_t length;
-    const char *id = gb_row_file_row(collection->passage_ids, finding->first, &length);
+    const char *id = gb_row_file_row(ids, finding->first, &length);
     printf("%-28s %12llu  e.g. %.*s\n", what, (unsigned long long)finding->count,
            (int)(length < 60 ? length : 60), id);
 }
@@ -80,12 +79,13 @@ bool cli_data_report(const char *folder, const gb_source *source, uint32_t *wron
         say_count(c, "titles", check.titles);
         say_count(c, "queries", gb_row_file_count(collection->queries));
         ok = say_description(c, collection, status);
-        say_finding(collection, "passages without text", &check.empty);
-        say_finding(collection, "passages said before", &check.equal);
-        say_finding(collection, "passages that are queries", &check.identical);
-        say_finding(collection, "encoded twice", &check.encoded_twice);
-        say_finding(collection, "with lost bytes (U+FFFD)", &check.replaced);
-        say_finding(collection, "with control characters", &check.control);
+        say_finding(collection->passage_ids, "passages without text", &check.empty);
+        say_finding(collection->passage_ids, "passages said before", &check.equal);
+        say_finding(collection->passage_ids, "passages that are queries", &check.identical);
+        say_finding(collection->query_ids, "queries to train and to judge", &check.trained);
+        say_finding(collection->passage_ids, "encoded twice", &check.encoded_twice);
+        say_finding(collection->passage_ids, "with lost bytes (U+FFFD)", &check.replaced);
+        say_finding(collection->passage_ids, "with control characters", &check.control);
     }
     gb_collection_close(collection);
     *wrong = c->wrong;

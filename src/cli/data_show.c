@@ -9,7 +9,7 @@ static int run(const gb_call *call)
     gb_collection_sample how = GB_COLLECTION_SAMPLE;
     const gb_option options[] = {
         {"documents", GB_OPTION_U32, &how.documents, 0, NULL,
-         "documents, evenly spread over the collection"},
+         "documents, evenly spread over those that have questions"},
         {"queries", GB_OPTION_U32, &how.queries, 0, NULL,
          "generated queries of a passage, the first ones"},
         {"topics", GB_OPTION_U32, &how.topics, 0, NULL, "questions of a split with grades"},

@@ -72,6 +72,37 @@ static bool find_equal(const gb_collection *collection, gb_finding *equal, gb_st
     return true;
 }
 
+/* Notes the queries of a split whose byte in `trained` is set, each once; of train, sets them. */
+static bool note_trained(const gb_collection *collection, const char *split, bool *trained,
+                         gb_finding *found, gb_status *status)
+{
+    gb_qrels qrels = {0};
+    bool ok = gb_collection_qrels(collection, split, &qrels, status), train = !found;
+    for (size_t i = 0; ok && i < qrels.count; i++) {
+        uint32_t query = qrels.rows[i].query;
+        if (!train && trained[query])
+            note(found, query);
+        trained[query] = train;
+    }
+    free(qrels.rows);
+    return ok;
+}
+
+/* What is measured with the queries of train was seen before. */
+static bool find_trained(const gb_collection *collection, gb_finding *found, gb_status *status)
+{
+    if (!gb_collection_has_split(collection, "train"))
+        return true;
+    bool *trained = gb_alloc(gb_row_file_count(collection->queries), sizeof *trained, status);
+    char *names = gb_strdup(collection->splits, status), *rest = names;
+    bool ok = trained && names && note_trained(collection, "train", trained, NULL, status);
+    for (char *name; ok && (name = strtok_r(rest, " ", &rest));)
+        ok = !strcmp(name, "train") || note_trained(collection, name, trained, found, status);
+    free(trained);
+    free(names);
+    return ok;
+}
+
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status)
 {
     *check = (gb_check){0};
@@ -90,5 +121,6 @@ bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_st
             note(&check->control, p);
     }
     return find_equal(collection, &check->equal, status) &&
+           find_trained(collection, &check->trained, status) &&
            gb_collection_identical(collection, &check->identical, status);
 }

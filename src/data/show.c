@@ -19,6 +19,7 @@ typedef struct show {
     char *names; /* of the splits, cut at their ends */
     split splits[MOST_SPLITS];
     uint32_t split_count;
+    bool *shown; /* [documents], those that are printed */
 } show;
 
 static bool read_splits(show *s, gb_status *status)
@@ -54,14 +55,19 @@ static void print_passage(const show *s, uint32_t passage)
     print_row(s, "", s->collection->texts, passage, "\n");
 }
 
+/* Whether a passage is about a question; grade 1 of several: hardly. */
+static bool answers(const split *of, const gb_qrel *judged)
+{
+    return judged->grade >= (of->highest > 1 ? 2 : 1);
+}
+
 static void print_questions(const show *s, uint32_t passage)
 {
     for (uint32_t i = 0; i < s->split_count; i++) {
         const split *of = &s->splits[i];
-        int32_t least = of->highest > 1 ? 2 : 1; /* 1 of several grades: hardly about it */
         for (size_t q = 0; q < of->qrels.count; q++) {
             const gb_qrel *judged = &of->qrels.rows[q];
-            if (judged->passage != passage || judged->grade < least)
+            if (judged->passage != passage || !answers(of, judged))
                 continue;
             print_row(s, "- asked: *", s->collection->queries, judged->query, "* ");
             if (judged->grade == 1)
@@ -90,22 +96,48 @@ static void print_generated(const show *s, uint32_t passage)
     fprintf(s->out, "\n%s", *before == '-' ? "" : "\n");
 }
 
+/* Evenly spread ones; where enough of them have questions, of those. */
+static bool choose_documents(show *s, gb_status *status)
+{
+    const gb_collection *c = s->collection;
+    uint32_t asked = 0,
+             wanted = s->how->documents < c->documents ? s->how->documents : c->documents;
+    bool *has = gb_alloc(c->documents, sizeof *has, status);
+    s->shown = gb_alloc(c->documents, sizeof *s->shown, status);
+    if (!has || !s->shown) {
+        free(has);
+        return false;
+    }
+    for (uint32_t i = 0; i < s->split_count; i++)
+        for (size_t q = 0; q < s->splits[i].qrels.count; q++)
+            if (answers(&s->splits[i], &s->splits[i].qrels.rows[q]))
+                has[c->document[s->splits[i].qrels.rows[q].passage]] = true;
+    for (uint32_t d = 0; d < c->documents; d++)
+        asked += has[d];
+    bool all = asked < wanted;
+    uint64_t of = all ? c->documents : asked, seen = 0, next = 0;
+    for (uint32_t d = 0; d < c->documents && next < wanted; d++) {
+        if (!all && !has[d])
+            continue;
+        s->shown[d] = seen++ == next * of / wanted;
+        next += s->shown[d];
+    }
+    free(has);
+    return true;
+}
+
 static void print_documents(const show *s)
 {
     const gb_collection *c = s->collection;
-    uint32_t wanted = s->how->documents < c->documents ? s->how->documents : c->documents;
-    uint32_t next = 0; /* of the wanted ones */
-    for (uint32_t p = 0; p < c->passages && next < wanted; p++) {
-        uint32_t chosen = (uint32_t)((uint64_t)next * c->documents / wanted);
-        if (c->document[p] == chosen && (!p || c->document[p - 1] != chosen))
-            fprintf(s->out, "## Document %u\n\n", chosen);
-        if (c->document[p] == chosen) {
-            print_passage(s, p);
-            fprintf(s->out, "\n");
-            print_questions(s, p);
-            print_generated(s, p);
-            next += p + 1 == c->passages || c->document[p + 1] != chosen;
-        }
+    for (uint32_t p = 0; p < c->passages; p++) {
+        if (!s->shown[c->document[p]])
+            continue;
+        if (!p || c->document[p - 1] != c->document[p])
+            fprintf(s->out, "## Document %u\n\n", c->document[p]);
+        print_passage(s, p);
+        fprintf(s->out, "\n");
+        print_questions(s, p);
+        print_generated(s, p);
     }
 }
 
@@ -154,7 +186,7 @@ bool gb_collection_show(const gb_collection *collection, const gb_collection_sam
                         gb_status *status)
 {
     show s = {.collection = collection, .how = how, .out = out};
-    bool ok = read_splits(&s, status);
+    bool ok = read_splits(&s, status) && choose_documents(&s, status);
     if (ok) {
         print_documents(&s);
         print_topics(&s);
@@ -162,5 +194,6 @@ bool gb_collection_show(const gb_collection *collection, const gb_collection_sam
     for (uint32_t i = 0; i < s.split_count; i++)
         free(s.splits[i].qrels.rows);
     free(s.names);
+    free(s.shown);
     return ok;
 }

@@ -45,6 +45,10 @@ printf 'q\tz\t1\n' >>stones/qrels/test.tsv
 check stones
 expect "a judgement of an unknown id ends with 1 ($status)" [ "$status" = 1 ]
 expect "and is counted" grep -q '^judgements.test  *1  left out: 1 of passages, 0 of queries that are not there' said
+cp -r stones seen
+printf 'query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t1\n' | tee seen/qrels/train.tsv >seen/qrels/test.tsv
+check seen
+expect "a query that trains and judges is told" grep -q '^queries to train and to judge  *1  e.g. q$' said
 check stones/corpus.jsonl.gz
 expect "a missing file ends with 3 ($status)" [ "$status" = 3 ]
 check
@@ -116,6 +120,8 @@ expect "no number ends with 2 ($status)" [ "$status" = 2 ]
 printf '{"id": "p7", "queries": ["what is p7", "which one is seven"]}\n' >generated.jsonl
 "$gabbro" data show many --documents 3 >said 2>&1
 expect "documents are shown ($?)" [ "$(grep -c '^## Document' said)" = 3 ]
+"$gabbro" data show many --documents 2 >said 2>&1
+expect "those with questions, where they suffice" [ "$(grep -c '^- asked: ' said)" = 2 ]
 "$gabbro" data show many --documents 100 >said 2>&1
 expect "with what they answer" grep -q '^- asked: \*one\* (train)$' said
 expect "and topics with their judgements" grep -q '^- grade 2: \*\*p50\*\* text' said
