@@ -417,8 +417,8 @@ bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *statu
 /* Prints how far a table.json agrees with `original`, another one, or with the published values in
  * it if that is NULL, for each column over the rows that have both values: Kendall's tau-b, RMSE, p
  * of a paired t-test, and for each row the effect ratio and the delta of the relative improvements
- * over the row `base` (NULL: the column's first row). A value is the mean over the seeds, else the
- * recorded mean. */
+ * over the row `base` (NULL: the column's first row). A value is the mean over the
+ * seeds; of a table in which nothing was run, the recorded mean. */
 bool gb_tables_agree(const char *original, const char *run, const char *base, FILE *out,
                      gb_status *status);
 

@@ -10,9 +10,13 @@ static void print_column(const gb_noise_column *c)
     double share = 100.0 / (double)c->values, range = c->greatest - c->least;
     printf("  %-28s %6.1f %6.1f", c->name, 100 * c->least, 100 * c->greatest);
     if (isnan(c->sd))
-        printf("      -      -");
+        printf("      -");
     else
-        printf(" %6.2f %6.1f", 100 * c->sd, range / c->sd);
+        printf(" %6.2f", 100 * c->sd);
+    if (c->sd > 0)
+        printf(" %6.1f", range / c->sd);
+    else
+        printf("      -");
     printf(" %7.0f%% %7.0f%%\n", share * (double)c->at_ceiling, share * (double)c->at_floor);
 }
 

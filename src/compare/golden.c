@@ -121,6 +121,16 @@ static bool add_kind(golden *g, const char *name, uint32_t cols, bool of_tokens,
     return k->values && gb_stored_read(k->stored, rows, cols, k->values, status);
 }
 
+static bool anything(const golden *g, gb_status *status)
+{
+    bool any = g->text && g->ids; /* the tokenizer's work is compared */
+    for (uint32_t i = 0; i < g->count; i++)
+        any |= g->kinds[i].stored != NULL;
+    return any || gb_fail(status, GB_DATA, g->path,
+                          "store hidden.0 and so on, cls, mean, sentence or logits",
+                          "there are texts, and nothing to compare of them");
+}
+
 static bool find_kinds(golden *g, gb_arena *arena, gb_status *status)
 {
     const gb_bert_config *c = &g->model->config;
@@ -285,7 +295,7 @@ bool compare_golden_compare(verification *v, const char *path, gb_status *status
     golden g = {.path = path, .v = v, .model = &v->model};
     gb_arena *arena = gb_arena_create(1 << 12, status);
     bool ok = arena && (g.file = gb_safetensors_open(path, status)) && find_texts(&g, status) &&
-              find_kinds(&g, arena, status) && run_batches(&g, status);
+              find_kinds(&g, arena, status) && anything(&g, status) && run_batches(&g, status);
     if (ok)
         report(&g);
     for (uint32_t i = 0; g.kinds && i < g.count; i++)

@@ -18,15 +18,33 @@ typedef struct compared {
 /* Both tables. */
 typedef struct tables {
     json_t *original, *run; /* table.json; original NULL: the published values of `run` */
-    const char **rows;      /* [row_count] names of rows of `run` */
-    size_t row_count;       /* rows */
-    compared column;        /* being compared */
+    bool original_recorded, run_recorded; /* whose recorded values are compared */
+    const char **rows;                    /* [row_count] names of rows of `run` */
+    size_t row_count;                     /* rows */
+    compared column;                      /* being compared */
 } tables;
 
-/* The mean of what was obtained in a cell, in the printed unit; else what is recorded; NAN for
- * none. */
-static double obtained(const json_t *cell, double scale)
+/* Whether a table has values of its own run in any cell. If not, the recorded ones stand for it;
+ * the two are never mixed. */
+static bool was_run(const json_t *table)
 {
+    const json_t *row, *cell, *value;
+    const char *column, *seed;
+    size_t i;
+    json_array_foreach(json_object_get(table, "rows"), i, row)
+        json_object_foreach(json_object_get(row, "cells"), column, cell) json_object_foreach(
+            json_object_get(cell, "here"), seed, value) if (json_is_number(value)) return true;
+    return false;
+}
+
+/* The mean of what was obtained in a cell, or of what is recorded, in the printed unit; NAN for
+ * none. */
+static double obtained(const json_t *cell, double scale, bool recorded)
+{
+    if (recorded) {
+        const json_t *mean = json_object_get(json_object_get(cell, "recorded"), "mean");
+        return json_is_number(mean) ? json_number_value(mean) : NAN;
+    }
     const json_t *here = json_object_get(cell, "here"), *value;
     const char *seed;
     double sum = 0;
@@ -36,10 +54,7 @@ static double obtained(const json_t *cell, double scale)
         sum += json_number_value(value) * scale;
         count++;
     }
-    if (count)
-        return sum / (double)count;
-    const json_t *mean = json_object_get(json_object_get(cell, "recorded"), "mean");
-    return json_is_number(mean) ? json_number_value(mean) : NAN;
+    return count ? sum / (double)count : NAN;
 }
 
 /* The row's name: its key, or the published one of a row that is only quoted. */
@@ -84,10 +99,10 @@ static size_t fill(tables *t)
     size_t both = 0;
     for (size_t r = 0; r < t->row_count; r++) {
         const json_t *cell = find_cell(t->run, t->rows[r], c->name);
-        double value = obtained(cell, c->scale), first;
+        double value = obtained(cell, c->scale, t->run_recorded), first;
         if (t->original) {
             first = obtained(find_cell(t->original, t->rows[r], c->name),
-                             scale_of(t->original, c->name));
+                             scale_of(t->original, c->name), t->original_recorded);
         } else {
             const json_t *published = json_object_get(cell, "published");
             first = json_is_number(published) ? json_number_value(published) : NAN;
@@ -149,7 +164,9 @@ static bool print_column(tables *t, const char *base_name, FILE *out, gb_status 
         print_number(out, "Kendall tau %.4f", gb_kendall_tau(x, y, n));
         print_number(out, "RMSE %.4f", gb_rmse(x, y, n));
         print_number(out, "p t-test %.4g", test.p);
-        fputs("\n# row\toriginal\there\tdifference\teffect ratio\tdelta RI\n", out);
+        fprintf(out, "\n# row\t%s\t%s\tdifference\teffect ratio\tdelta RI\n",
+                t->original_recorded ? "original (recorded)" : "original",
+                t->run_recorded ? "recorded" : "here");
         for (size_t r = 0; r < t->row_count; r++)
             if (!isnan(c->run[r]))
                 print_row(t, r, base == SIZE_MAX ? r : base, out);
@@ -196,6 +213,8 @@ bool gb_tables_agree(const char *original, const char *run, const char *base, FI
     bool ok = (!original || (t.original = gb_json_load(original, 0, status))) &&
               (t.run = gb_json_load(run, 0, status)) && list_rows(&t, run, status) &&
               know_base(&t, base, status);
+    t.original_recorded = t.original && !was_run(t.original);
+    t.run_recorded = !was_run(t.run);
     if (ok)
         fprintf(out, "# %s beside %s\n", run, original ? original : "the published values");
     json_array_foreach(json_object_get(t.run, "columns"), i, one)

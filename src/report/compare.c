@@ -8,14 +8,14 @@
 
 /* What became of the cells. */
 typedef struct counts {
-    FILE *out;        /* where they are told */
-    size_t cells;     /* of both */
-    size_t equal;     /* to the last bit */
-    size_t beyond;    /* B lies outside the recorded spread */
-    double worst;     /* largest difference, in the unit shown */
-    char where[120];  /* its cell */
-    size_t only_one;  /* cells that one side lacks */
-    size_t unsettled; /* nothing is recorded to compare with */
+    FILE *out;       /* where they are told */
+    size_t cells;    /* of both */
+    size_t equal;    /* to the last bit */
+    size_t beyond;   /* B lies outside the recorded spread */
+    double worst;    /* largest difference, in the unit shown */
+    char where[120]; /* its cell */
+    size_t only_one; /* cells that one side lacks */
+    size_t settled;  /* compared with records */
 } counts;
 
 static json_t *read_table(const char *folder, gb_status *status)
@@ -58,7 +58,7 @@ static const char *against_records(const json_t *b, counts *c)
 {
     const char *mark = gb_json_text(b, "against_recorded");
     c->beyond += !strcmp(mark, "beyond");
-    c->unsettled += !strcmp(mark, "none") || !*mark;
+    c->settled += *mark && strcmp(mark, "none");
     return !strcmp(mark, "equal")    ? "the recorded bits"
            : !strcmp(mark, "within") ? "within"
            : !strcmp(mark, "beyond") ? "OUTSIDE"
@@ -92,14 +92,14 @@ static void compare_cell(const json_t *row, const json_t *column, const json_t *
 {
     const char *seed;
     json_t *value, *here = json_object_get(a, "here"), *there = json_object_get(b, "here");
-    const char *mark = here && there ? against_records(b, c) : "-";
+    /* The records are compared with the first seed of a run. */
+    const char *first = json_object_iter_key(json_object_iter(there));
     json_object_foreach(here, seed, value)
     {
         json_t *other = json_object_get(there, seed);
         if (json_is_number(value) && json_is_number(other))
-            print_cell(row, column, seed, json_number_value(value), json_number_value(other), mark,
-                       c);
-        mark = "-"; /* the records are compared with the first seed */
+            print_cell(row, column, seed, json_number_value(value), json_number_value(other),
+                       !strcmp(seed, first) ? against_records(b, c) : "-", c);
     }
 }
 
@@ -128,7 +128,7 @@ static void print_counts(const counts *c)
     fprintf(c->out, "%zu cells: %zu with the same bits", c->cells, c->equal);
     if (c->equal < c->cells)
         fprintf(c->out, ", the others differ by up to %.3g (%s)", fabs(c->worst), c->where);
-    if (c->unsettled < c->cells)
+    if (c->settled)
         fprintf(c->out, "; %zu of B outside the recorded spread", c->beyond);
     else
         fprintf(c->out, "; nothing is recorded for these settings");

@@ -226,20 +226,53 @@ static json_t *fresh_root(const gb_report *report)
     return root;
 }
 
-/* The rows that a recorded seed has and a new one lacks. */
+static bool lacks_values(const json_t *fresh, const json_t *recorded)
+{
+    const char *column;
+    json_t *value;
+    json_object_foreach(json_object_get(recorded, "values"), column, value)
+    {
+        if (!json_object_get(json_object_get(fresh, "values"), column))
+            return true;
+    }
+    return false;
+}
+
+/* The rows of which a recorded seed has values that a new one lacks. */
 static void list_missing(const json_t *recorded, const json_t *fresh, gb_text *out)
 {
     const char *key;
     json_t *row;
     json_object_foreach(json_object_get(recorded, "rows"), key, row)
     {
-        if (!json_object_get(json_object_get(fresh, "rows"), key))
+        if (lacks_values(json_object_get(json_object_get(fresh, "rows"), key), row))
             gb_text_printf(out, "%s%s", out->length ? ", " : "", key);
     }
 }
 
-/* Adds a seed to the recorded ones. Of a seed that is there already, rows that were not made this
- * time stay, if device and kernels are the same. */
+/* Puts what a recorded seed has and a new one lacks into the new one. */
+static bool keep_missing(json_t *fresh, json_t *recorded, gb_status *status)
+{
+    json_t *rows = json_object_get(fresh, "rows"), *row;
+    const char *key;
+    bool ok = true;
+    json_object_foreach(json_object_get(recorded, "rows"), key, row)
+    {
+        json_t *own = json_object_get(rows, key);
+        if (!own) {
+            ok = ok && json_object_set(rows, key, row) == 0;
+            continue;
+        }
+        ok = ok && json_object_update_missing(json_object_get(own, "values"),
+                                              json_object_get(row, "values")) == 0;
+        if (json_is_null(json_object_get(own, "converged")))
+            ok = ok && json_object_set(own, "converged", json_object_get(row, "converged")) == 0;
+    }
+    return ok || gb_fail_memory(status, "recording results");
+}
+
+/* Adds a seed to the recorded ones. Of a seed that is there already, rows and values that were not
+ * made this time stay, if device and kernels are the same. */
 static bool set_seed(json_t *seeds, const char *name, json_t *fresh, gb_status *status)
 {
     json_t *old = json_object_get(seeds, name);
@@ -254,10 +287,7 @@ static bool set_seed(json_t *seeds, const char *name, json_t *fresh, gb_status *
                  gb_fail(status, GB_DATA, NULL, "make these rows, too (--rows all)",
                          "not recorded: seed %s has rows of another %s that this run lacks: %.200s",
                          name, i < 2 ? "device or driver" : "version of the kernels", missing.data);
-        if (ok)
-            ok = json_object_update_missing(json_object_get(fresh, "rows"),
-                                            json_object_get(old, "rows")) == 0 ||
-                 gb_fail_memory(status, "recording results");
+        ok = ok && keep_missing(fresh, old, status);
     }
     gb_text_free(&missing);
     if (!ok)

@@ -63,29 +63,61 @@ static bool usual_measure(const char *measure)
     return report_word_in("MRR@10 Hit@50 Hit@1000 nDCG@10", measure);
 }
 
-/* A collection of one's own: its columns are those of its results, the usual measures first to be
- * shown; others only where none of these is there. */
+/* "MRR@10" of "dev:MRR@10". */
+static const char *measure_of(const char *name)
+{
+    const char *colon = strchr(name, ':');
+    return colon ? colon + 1 : name;
+}
+
+/* The table's column that a result fills, or NULL. */
+static const gb_spec_column *spec_column(const gb_report *report, const char *name)
+{
+    for (size_t i = 0; i < report->spec->column_count; i++)
+        if (report_word_in(report->spec->columns[i].obtained, name))
+            return &report->spec->columns[i];
+    return NULL;
+}
+
+/* A collection of one's own: its columns are those of its results. Shown are the usual measures;
+ * where none of these is there, those that the table has; else all. */
+typedef enum own_kind { OWN_OTHER, OWN_OF_TABLE, OWN_USUAL } own_kind;
+
+static own_kind own_kind_of(const gb_report *report, const char *name)
+{
+    return usual_measure(measure_of(name)) ? OWN_USUAL
+           : spec_column(report, name)     ? OWN_OF_TABLE
+                                           : OWN_OTHER;
+}
+
 static bool own_columns(gb_report *report, const results *read, gb_status *status)
 {
-    report->columns = gb_arena_alloc(report->arena, 8 * sizeof *report->columns, status);
+    enum { MOST = 8 };
+    report->columns = gb_arena_alloc(report->arena, MOST * sizeof *report->columns, status);
     if (!report->columns)
         return false;
-    bool usual = false;
+    own_kind best = OWN_OTHER;
     for (size_t i = 0; i < read->cell_count; i++) {
-        const char *colon = strchr(read->cells[i].column, ':');
-        usual = usual || (colon && usual_measure(colon + 1));
+        own_kind kind = own_kind_of(report, read->cells[i].column);
+        best = kind > best ? kind : best;
     }
-    for (size_t i = 0; i < read->cell_count && report->column_count < 8; i++) {
-        const char *name = read->cells[i].column, *colon = strchr(name, ':');
-        const char *measure = colon ? colon + 1 : name;
-        if ((usual && !usual_measure(measure)) || report_column_of(report, name) != SIZE_MAX)
+    for (size_t i = 0; i < read->cell_count && report->column_count < MOST; i++) {
+        const char *name = read->cells[i].column;
+        const gb_spec_column *like = best == OWN_OF_TABLE ? spec_column(report, name) : NULL;
+        bool share = gb_has_ceiling(name);
+        if (own_kind_of(report, name) != best || report_column_of(report, name) != SIZE_MAX)
             continue;
-        report->columns[report->column_count++] = (gb_spec_column){.name = name,
-                                                                   .obtained = "",
-                                                                   .header = measure,
-                                                                   .label = name,
-                                                                   .scale = 100,
-                                                                   .decimals = 1};
+        report->columns[report->column_count++] =
+            (gb_spec_column){.name = name,
+                             .obtained = "",
+                             .header = like ? like->header : measure_of(name),
+                             .label = name,
+                             .scale = like    ? like->scale
+                                      : share ? 100
+                                              : 1,
+                             .decimals = like    ? like->decimals
+                                         : share ? 1
+                                                 : 3};
     }
     return true;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 110, LABEL = 41, KIND = 10, CELL = 12 };
+enum { WIDTH = 110, LABEL = 41, KIND = 10, CELL = 11 }; /* CELL: at least */
 
 /* Words into lines of at most WIDTH columns; the first line continues what stands on it. */
 static void wrap(gb_text *out, size_t used, size_t indent, const char *words)
@@ -54,31 +54,6 @@ static void header(const gb_report *report, gb_text *out)
     gb_text_free(&line);
 }
 
-static void heading(const gb_report *report, gb_text *out)
-{
-    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
-    for (size_t c = 0; c < report->column_count; c++)
-        gb_text_printf(out, " %*.*s", CELL - 1, CELL - 1, report->columns[c].header);
-    gb_text_append(out, "\n", 1);
-}
-
-/* Columns that are made from the results carry their set in a line above the measures. */
-static void sets(const gb_report *report, gb_text *out)
-{
-    size_t first = report->own_collection ? 0 : report_table_columns(report);
-    if (first == report->column_count)
-        return;
-    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
-    for (size_t c = 0; c < report->column_count; c++) {
-        size_t length = strcspn(report->columns[c].name, ":");
-        if (length > CELL - 1)
-            length = CELL - 1;
-        if (c < first)
-            length = 0;
-        gb_text_printf(out, " %*.*s", CELL - 1, (int)length, report->columns[c].name);
-    }
-}
-
 typedef enum line_kind { PUBLISHED, RECORDED, HERE, VERDICT } line_kind;
 
 static void cell_text(const gb_report *report, size_t row, size_t column, line_kind kind,
@@ -102,9 +77,48 @@ static void cell_text(const gb_report *report, size_t row, size_t column, line_k
         snprintf(text, 32, "%s", gb_cell_verdict_text(cell.verdict));
 }
 
+/* Letters of the widest cell. */
+static int cell_width(const gb_report *report)
+{
+    int width = CELL;
+    for (size_t row = 0; row < report->spec->row_count; row++)
+        for (size_t c = 0; c < report->column_count; c++)
+            for (line_kind kind = PUBLISHED; kind <= VERDICT; kind++) {
+                char text[32];
+                cell_text(report, row, c, kind, text);
+                width = (int)strlen(text) > width ? (int)strlen(text) : width;
+            }
+    return width;
+}
+
+static void heading(const gb_report *report, int width, gb_text *out)
+{
+    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
+    for (size_t c = 0; c < report->column_count; c++)
+        gb_text_printf(out, " %*.*s", width, width, report->columns[c].header);
+    gb_text_append(out, "\n", 1);
+}
+
+/* Columns that are made from the results carry their set in a line above the measures. */
+static void sets(const gb_report *report, int width, gb_text *out)
+{
+    size_t first = report->own_collection ? 0 : report_table_columns(report);
+    if (first == report->column_count)
+        return;
+    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
+    for (size_t c = 0; c < report->column_count; c++) {
+        size_t length = strcspn(report->columns[c].name, ":");
+        if (length > (size_t)width)
+            length = (size_t)width;
+        if (c < first)
+            length = 0;
+        gb_text_printf(out, " %*.*s", width, (int)length, report->columns[c].name);
+    }
+}
+
 /* One line of a row; false when there is nothing in it. */
 static bool row_line(const gb_report *report, size_t row, line_kind kind, const char *label,
-                     gb_text *out)
+                     int width, gb_text *out)
 {
     static const char *const names[] = {"published", "recorded", "here", "verdict"};
     gb_text line = {0};
@@ -114,7 +128,7 @@ static bool row_line(const gb_report *report, size_t row, line_kind kind, const 
         char text[32];
         cell_text(report, row, c, kind, text);
         any = any || text[0];
-        gb_text_printf(&line, " %*s", CELL - 1, text[0] || kind == VERDICT ? text : "- ");
+        gb_text_printf(&line, " %*s", width, text[0] || kind == VERDICT ? text : "- ");
     }
     while (line.length && line.data[line.length - 1] == ' ')
         line.length--;
@@ -127,6 +141,7 @@ static bool row_line(const gb_report *report, size_t row, line_kind kind, const 
 static void row_text(const gb_report *report, size_t row, gb_text *out)
 {
     gb_text label = {0}, note = {0};
+    int width = cell_width(report);
     gb_text_printf(&label, "  %s", report->spec->rows[row].label);
     report_row_note(report, row, &note);
     bool labelled = false;
@@ -137,7 +152,7 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
         gb_text shifted = {0};
         gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text);
         bool first = !labelled;
-        if (row_line(report, row, kind, gb_text_words(&shifted, out), out))
+        if (row_line(report, row, kind, gb_text_words(&shifted, out), width, out))
             labelled = true;
         if (first && labelled && last && note.length) /* no line but this one */
             gb_text_printf(out, "    %s\n", gb_text_words(&note, out));
@@ -238,8 +253,9 @@ void gb_report_text(const gb_report *report, gb_text *out)
 {
     static const row_writer writer = {group_text, row_text};
     header(report, out);
-    sets(report, out);
-    heading(report, out);
+    int width = cell_width(report);
+    sets(report, width, out);
+    heading(report, width, out);
     report_write_rows(report, &writer, out);
     claims(report, out);
     footer(report, out);

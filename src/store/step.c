@@ -170,6 +170,10 @@ gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb
     }
     bool waited;
     gb_status failed = {0};
+    if (!gb_make_dirs(store->work, status)) { /* a store that is only read stays as it is */
+        gb_artifact_close(step);
+        return NULL;
+    }
     step->lock = store_lock_take(step->lock_path, !desc->no_wait, &waited, &failed);
     if (step->lock < 0 && failed.code == GB_OK)
         gb_fail(&failed, GB_BUSY, step->name, NULL, "another process makes this artifact");

@@ -25,12 +25,10 @@ char *gb_store_root_find(const gb_config *config, const char *given, gb_status *
 gb_store *gb_store_open(const char *root, gb_status *status)
 {
     gb_store *store = gb_alloc(1, sizeof *store, status);
-    char *work = gb_path_join(status, root, "work");
-    bool ok = store && work && gb_make_dirs(work, status);
+    bool ok = store && gb_make_dirs(root, status);
     if (ok && !(store->root = GB_TRY_OPEN(gb_os_real_path(root))))
         ok = gb_fail(status, GB_DATA, root, NULL, "cannot open the store: %s", strerror(errno));
     ok = ok && (store->work = gb_path_join(status, store->root, "work"));
-    free(work);
     if (!ok) {
         gb_store_close(store);
         return NULL;
@@ -256,5 +254,6 @@ static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_sta
 bool gb_store_gc(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
 {
     *freed = (gb_store_freed){0};
-    return gc_finished(store, dry_run, freed, status) && gc_work(store, dry_run, freed, status);
+    return gb_make_dirs(store->work, status) && gc_finished(store, dry_run, freed, status) &&
+           gc_work(store, dry_run, freed, status);
 }

@@ -55,6 +55,14 @@ expect "another baseline" line 'two\t40.0000\t32.0000\t-8.0000\t-0.3000\t+0.4190
 agree table.json table.json
 expect "two tables: no difference from itself" grep -q '^# dev:MRR@10: 3 rows	Kendall tau 1.0000	RMSE 0.0000	p t-test 1$' said
 
+# A row that was not run has no value, though one is recorded; a table without any run is its records.
+sed 's/"published": 40.0, "here": {"42": 0.32, "43": 0.32}/"published": 40.0, "recorded": {"mean": 41.0}/' table.json >part.json
+agree part.json
+expect "a recorded value does not stand in for a run" [ "$(grep -c '^two' said)" = 0 ]
+sed 's/"here": {"42": \([.0-9]*\), "43": [.0-9]*}/"recorded": {"mean": 1\1}/g' table.json >kept.json
+agree kept.json
+expect "recorded values are called so" line '# row\toriginal\trecorded\tdifference\teffect ratio\tdelta RI'
+
 refused() # WHAT CODE TEXT ARGUMENTS...
 {
     what=$1 code=$2 text=$3

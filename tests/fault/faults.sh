@@ -376,7 +376,7 @@ fault 3 "an encoder that scores pairs" 'encoder of single texts.*finetune-cross'
 fault 3 "tokens of another collection, rerank" "of another collection" \
     gabbro rerank --model "$cross" --run "$bm25" $of_few
 fault 2 "a cross-encoder, embed" 'makes no vectors.*gabbro rerank reads it' "$GABBRO" embed "$cross" beir/corpus.jsonl
-fault 3 "no run to rank anew" 'run.trec: ' gabbro rerank --model "$cross" --run "$encoder" $data
+fault 3 "no run to rank anew" 'it has no run.trec' gabbro rerank --model "$cross" --run "$encoder" $data
 printf 'q1 Q0 d999 1 2.5 x\n' >unknown.trec
 fault 3 "a run of another collection" 'unknown.trec:1: .*"d999"' \
     gabbro rerank --model "$cross" --run unknown.trec $data
@@ -583,7 +583,7 @@ fault 2 "bounds of scores that let nothing through" 'no score is at least 2 and 
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$bm25" --min-score 2 --max-score -1
 fault 2 "a share above 1" 'no number from 0 to 1' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$bm25" --relative-margin 95
-fault 3 "scores of no run" 'run.trec: ' \
+fault 3 "scores of no run" 'it has no run.trec' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$tokens" --margin 3
 while read -r option value command; do # options that have no effect without another one
     fault 2 "$option alone, ${command%% *}" "${command%% *}: $option has no effect without --" "$GABBRO" $command $option $value

@@ -252,6 +252,31 @@ Test(records, rows_that_were_not_made_again_stay_recorded)
     free(path);
 }
 
+/* Some columns of a row do not take the place of all. */
+Test(records, values_that_were_not_made_again_stay_recorded)
+{
+    gb_status status = {0};
+    put_results("a.jsonl", 42, 42, "{}, \"recipe\": \"1-2\"");
+    cr_assert(record("a.jsonl", &status), "%s", status.what);
+    put_row("one.jsonl", "abc", NULL);
+    char *path = gb_path_join(NULL, root, "tables/recorded/x-table1.mini.json");
+    json_t *kept = gb_json_load(path, 0, NULL);
+    json_t *span = json_object_get(
+        json_object_get(json_object_get(json_object_get(kept, "seeds"), "42"), "rows"), "span");
+    json_object_set_new(json_object_get(span, "values"), "set:R@50", json_real(.75));
+    json_object_set_new(span, "converged", json_true());
+    cr_assert(gb_json_save(kept, GB_JSON_FILE, path, NULL));
+    cr_assert(record("one.jsonl", &status), "%s", status.what);
+    gb_report *report = build("a.jsonl");
+    const double *values = &report->recorded.items[0].values[1 * report->column_count];
+    cr_expect_eq(values[0], .5, "the new one");
+    cr_expect_eq(values[1], .75, "the one that stayed");
+    cr_expect_eq(report->recorded.items[0].converged[1], 1);
+    gb_report_free(report);
+    json_decref(kept);
+    free(path);
+}
+
 /* The table's recipe is that of a plain run, which does not have the commands of such a row. */
 Test(records, a_row_on_request_has_a_recipe_of_its_own)
 {
