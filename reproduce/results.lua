@@ -147,6 +147,7 @@ end
 -- The mean over three samples of so many queries, and over batches and rates.
 function few_point(series, number, encoder, key)
   local evaluations, seed = {}, here.seed
+  if seed > math.maxinteger // 10 - 1 then refuse "the seed is too large: each sample has ten times it and its number" end
   for sample = 1, 3 do
     here.seed = seed * 10 + sample -- of fine-tuning: it draws the sample
     for batch in each(words(settings.few_batches)) do

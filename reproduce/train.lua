@@ -29,18 +29,22 @@ end
 
 local encoder = starting_point()
 
--- A cross-encoder ranks what BM25 finds; the negatives of a later round are what that of the round before ranks first.
--- It is measured on the way where a split for it is named.
+-- A cross-encoder ranks what BM25 finds; the negatives of a later round are of the half that the one of the round before
+-- ranks first: of all of it they would be those of the first round. It is measured on the way where a split for it is named.
 local function train_cross()
   local dev = settings.dev
   local measured = dev ~= "auto" and dev ~= "none" and dev ~= "train" and {development(true), "--dev-run",
     artifact("bm25-run, " .. dev, "bm25-run", "--collection", here.set.collection, "--split", dev, "--depth", settings.bm25_depth,
     identical_passages())}
-  local how = {command = "finetune-cross", options = {"--extend-positions", measured or {}}}
+  local ranked = settings.bm25_depth // 1
   local cross
   for round = 1, tonumber(settings.rounds) do
-    cross = round == 1 and finetune_as(how, encoder, here.set.bm25)
-      or finetune_as(how, encoder, rerank(cross, here.set.bm25), here.set.bm25)
+    local how = {command = "finetune-cross", options = {"--extend-positions", measured or {}}}
+    if round > 1 then
+      how.label = "finetune-cross, negatives reranked"
+      how.depth = math.min(settings.finetune_negative_depth // 1, math.max(ranked // 2, 1))
+    end
+    cross = finetune_as(how, encoder, round == 1 and here.set.bm25 or rerank(cross, here.set.bm25, "--depth", ranked))
     reranked_row("round " .. round, cross, "bm25", "--depth", settings.bm25_depth)
   end
 end

@@ -236,6 +236,9 @@ end
 -- a cross-encoder that scores what a run (of) has and the positives, or tokens: late interaction, which scores
 -- what it finds first, much deeper than negatives are drawn.
 function teacher_scores(encoder, of)
+  if settings.teacher ~= "tokens" and settings.teacher ~= "cross" then
+    refuse('teacher is tokens or cross, not "' .. settings.teacher .. '"')
+  end
   if settings.teacher == "tokens" then return mine(late_interaction("tokens", encoder), settings.teacher_depth) end
   return rerank(cross_encoder(encoder), of, "--judged", "train", "--depth", settings.finetune_negative_depth)
 end
@@ -307,6 +310,7 @@ end
 
 -- A retriever trained with so many of the training queries, in as many steps as with all.
 function few(encoder, number, batch, rate)
+  if tonumber(number) < 1 then refuse "few_queries are whole numbers above 0" end
   return finetune_as({
     epochs = settings.finetune_epochs * settings.few_queries_most // number,
     queries = number,

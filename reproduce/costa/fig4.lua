@@ -13,6 +13,7 @@ for seed in seeds() do
     local encoder = costa_encoder(name:lower())
     for i, number in ipairs(words(settings.few_queries)) do
       local row = ({500, 1000, 2000, 5000})[i] -- of the paper's 500,000 training queries
+      if not row then refuse "few_queries has four numbers, as the figure has points" end
       few_point(name, number, encoder, name:lower() .. "-" .. row)
     end
   end

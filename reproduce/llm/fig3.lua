@@ -20,6 +20,7 @@ for seed in seeds() do
     use "main"
     local _, second = retrievers(encoder)
     local row = ({"400k", "1m", "2m", "4m", "8.8m"})[i] -- of the paper's passages
+    if not row then refuse "curriculum_passages has five numbers, as the figure has points" end
     point("curriculum: the passage itself, then queries of Alpaca 13b", passages, second, "curriculum-" .. row)
   end
   use "main"

@@ -15,6 +15,7 @@ for seed in seeds() do
   for i, passages in ipairs(words(settings.curriculum_passages)) do
     local encoder = curriculum_end("cocondenser", coarse, passages)
     local row = ({"400k", "1m", "2m", "4m", "8.8m"})[i] -- of the paper's passages
+    if not row then refuse "curriculum_passages has five numbers, as the figure has points" end
     point("curriculum: spans, then queries of Alpaca 13b", passages, encoder, "curriculum-" .. row)
   end
   use "main"

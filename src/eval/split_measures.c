@@ -96,6 +96,10 @@ static bool measure(const sheet *of, const gb_run *run, const gb_split_params *p
     char *path = ok ? gb_path_join(status, params->folder, file) : NULL;
     ok = path && gb_evaluate(run, of->qrels, params->names, &how, &evaluation, status) &&
          gb_evaluation_write(&evaluation, params->names->queries, path, status);
+    if (ok && !params->collection && of->form == FORM_TREC && of->level == 1 &&
+        evaluation.missing_queries) /* of files: a search has them all */
+        gb_log(GB_LOG_WARN, "%u judged queries of split %s have no ranking: they count as 0",
+               evaluation.missing_queries, of->split);
     for (size_t c = 0; ok && c < COLUMNS; c++)
         if (listed(of, &columns[c]))
             ok = add_measure(of, &columns[c], &evaluation, file, metrics, status);

@@ -206,7 +206,7 @@ static void table(const curves *c, const numbers *n, gb_text *out)
             if (isnan(n->x[i][p]))
                 gb_text_printf(out, "-");
             else
-                gb_text_printf(out, "%g", n->x[i][p]);
+                gb_text_printf(out, "%.10g", n->x[i][p]);
             gb_text_printf(out, "\t%zu\t%.6f\t%.6f\t%.6f\n", c->all[i].places[p].count,
                            n->mean[i][p], n->low[i][p], n->high[i][p]);
         }

@@ -70,7 +70,8 @@ static bool keep_some(row_order *order, const gb_pretrain_data *data,
     gb_rng rng = gb_rng_make(params->seed, GB_RNG_SPLIT, 0, 0);
     gb_rng_shuffle(&rng, order->rows, count);
     if (count < params->passages)
-        gb_log(GB_LOG_INFO, "%u passages have generated queries, all are used", count);
+        gb_log(GB_LOG_WARN, "%u passages have generated queries: %u cannot be used", count,
+               params->passages);
     order->epochs.count = count < params->passages ? count : params->passages;
     return true;
 }
@@ -157,16 +158,23 @@ static bool is_mixed(gb_context context)
     return context == GB_CONTEXT_MIXED_STEP || context == GB_CONTEXT_MIXED_EXAMPLE;
 }
 
-/* A passage without generated queries is its own context. */
-static void warn_of_none(const row_order *order, const gb_tokens *tokens)
+/* A passage without generated queries is its own context, and one with fewer than are asked for has
+ * those. */
+static void warn_of_few(const row_order *order, const gb_pretrain_data *data, uint32_t wanted)
 {
-    uint32_t none = 0;
+    uint32_t none = 0, most = 0, sep = gb_vocab_specials(data->vocab).sep;
     for (uint32_t r = 0; r < order->epochs.count; r++) {
         size_t length = 0;
-        if (tokens->generated)
-            gb_row_file_row(tokens->generated, order->rows[r], &length);
+        if (data->tokens->generated)
+            gb_row_file_row(data->tokens->generated, order->rows[r], &length);
         none += length == 0;
+        uint32_t count =
+            most < wanted ? gb_tokens_generated_count(data->tokens, sep, order->rows[r]) : 0;
+        most = count > most ? count : most;
     }
+    if (most && most < wanted)
+        gb_log(GB_LOG_WARN, "no passage has more than %u generated queries: %u cannot be used",
+               most, wanted);
     if (none)
         gb_log(GB_LOG_WARN,
                "%u of %u passages have no generated query: each is paired with itself (gabbro "
@@ -191,7 +199,7 @@ bool pretrain_pair_source_make(pair_source *source, const gb_pretrain_data *data
         return false;
     }
     if (params->context == GB_CONTEXT_QUERY || is_mixed(params->context))
-        warn_of_none(&source->order, data->tokens);
+        warn_of_few(&source->order, data, params->queries);
     if (source->documents.halves &&
         (params->context == GB_CONTEXT_SPAN || is_mixed(params->context)))
         gb_log(GB_LOG_INFO, "no document has two passages: spans are the halves of a passage");

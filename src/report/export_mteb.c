@@ -51,17 +51,23 @@ static json_t *model_meta(const exported *e)
 {
     const chain_step *model = e->model;
     const char *key = model ? strrchr(model->name, '-') : NULL;
-    json_t *meta = json_pack("{s:s, s:s, s:[s], s:[s]}", "name", e->tag, "revision",
+    json_t *meta = json_pack("{s:s, s:s, s:[s], s:[]}", "name", e->tag, "revision",
                              key ? key + 1 : "no_revision_available", "languages",
-                             e->params->language, "framework", "Sentence Transformers");
+                             e->params->language, "framework");
+    const char *scoring =
+        model ? gb_json_text(json_object_get(model->run, "settings"), "scoring") : NULL;
+    bool dense = scoring && (!*scoring || !strcmp(scoring, "dense"));
+    if (model)
+        json_array_append_new(json_object_get(meta, "framework"),
+                              json_string("Sentence Transformers"));
     static const char *const unknown[] = {
         "release_date", "n_parameters",     "memory_usage_mb",      "max_tokens",
         "embed_dim",    "license",          "public_training_code", "public_training_data",
         "loader",       "training_datasets"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         json_object_set_new(meta, unknown[i], json_null());
-    json_object_set_new(meta, "open_weights", json_true());
-    json_object_set_new(meta, "similarity_fn_name", json_string("dot"));
+    json_object_set_new(meta, "open_weights", model ? json_true() : json_null());
+    json_object_set_new(meta, "similarity_fn_name", dense ? json_string("dot") : json_null());
     json_object_set_new(meta, "use_instructions", json_false());
     return meta;
 }

@@ -175,7 +175,7 @@ static json_t *report_json(const gb_report *report)
     for (size_t r = 0; r < report->spec->row_count; r++)
         if (report_row_shown(report, r))
             json_array_append_new(rows, row_json(report, r));
-    for (size_t i = 0; i < report->spec->claim_count; i++)
+    for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++)
         json_array_append_new(claims, claim_json(report, i));
     for (size_t i = 0; i < report->spec->deviation_count; i++)
         if (report_deviation_applies(report, &report->spec->deviations[i]))

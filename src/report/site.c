@@ -306,6 +306,11 @@ static void count_scales(const site_content *content, gb_text *out)
         for (size_t i = first; i < content->table_count; i++)
             if (report_site_same_scale(&tables[i], &tables[first]))
                 gb_count_verdicts(tables[i].root, counts);
+        size_t all = 0;
+        for (size_t v = 0; v < GB_VERDICTS; v++)
+            all += counts[v];
+        if (!all) /* a collection of one's own has no part in them */
+            continue;
         gb_text_printf(out, "<p>Claims of the papers at scale ");
         gb_page_escaped(out, gb_json_text(tables[first].root, "scale"));
         gb_text_printf(out,

@@ -188,6 +188,19 @@ static bool curves(const chain *all, const char *out_dir, gb_text *out, gb_statu
     return ok;
 }
 
+/* Whether the row has values besides recorded ones. */
+static bool has_values(const json_t *row)
+{
+    const char *column;
+    json_t *cell;
+    json_object_foreach(json_object_get(row, "cells"), column, cell)
+    {
+        if (json_object_size(json_object_get(cell, "here")))
+            return true;
+    }
+    return false;
+}
+
 /* Everything behind the evaluation of one seed. */
 static bool seed_section(const site_table *table, const char *seed, const char *step, bool first,
                          const char *out_dir, gb_text *out, gb_status *status)
@@ -204,6 +217,18 @@ static bool seed_section(const site_table *table, const char *seed, const char *
     gb_text_printf(out, "</b>: %zu artifacts, %.0f s of work, evaluated by ", all.count, seconds);
     gb_page_element(out, "code", NULL, step);
     gb_text_printf(out, "</summary>\n<h3>Commands</h3>\n");
+    size_t lost = 0;
+    for (size_t i = 0; i < all.count; i++)
+        lost += !all.steps[i].run && strncmp(all.steps[i].name, "sha256:", 7) != 0;
+    if (lost)
+        gb_text_printf(out,
+                       "<p>%zu of these artifacts are not in the store, so their commands are "
+                       "not known.</p>\n",
+                       lost);
+    else if (first)
+        gb_text_printf(out, "<p>Run in this order, with the store in <code>$GABBRO_STORE</code>, "
+                            "the commands give these values again; a finished artifact is not run "
+                            "twice.</p>\n");
     commands(&all, out);
     if (ok && first) /* the other seeds' look alike */
         ok = curves(&all, out_dir, out, status);
@@ -230,10 +255,6 @@ bool report_site_row_page(const site_table *table, const json_t *row, const char
         gb_page_element(&out, "p", "dim", gb_json_text(row, "group"));
     values(table, row, &out);
     gb_text_printf(&out, "<h2>How it was made</h2>\n");
-    if (json_object_size(json_object_get(row, "steps")))
-        gb_text_printf(&out, "<p>Run in this order, with the store in <code>$GABBRO_STORE</code>, "
-                             "the commands give these values again; a finished artifact is not run "
-                             "twice.</p>\n");
     bool ok = true, first = true;
     json_object_foreach(json_object_get(row, "steps"), seed, step)
     {
@@ -242,8 +263,8 @@ bool report_site_row_page(const site_table *table, const json_t *row, const char
         first = false;
     }
     if (first)
-        gb_text_printf(&out, "<p>No step of this row was run here; its values are recorded ones."
-                             "</p>\n");
+        gb_text_printf(&out, "<p>No step of this row was run here; its values are %s.</p>\n",
+                       has_values(row) ? "those that were given" : "recorded ones");
     gb_page_end(&out);
     ok = ok && gb_text_write_in(&out, out_dir, name, status);
     gb_text_free(&out);

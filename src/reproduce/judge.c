@@ -5,6 +5,7 @@
 #include <gabbro/eval.h>
 #include <gabbro/report.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,17 @@ static bool judge_one(judged *j, const char *row, const char *seed, const char *
                             : judge_runs(j, row, seed, folder, status);
 }
 
+/* "42", not "042": two folders would be one seed. */
+static bool good_seed(const char *name)
+{
+    char *end;
+    errno = 0;
+    long long seed = strtoll(name, &end, 10);
+    char plain[32];
+    snprintf(plain, sizeof plain, "%lld", seed);
+    return errno == 0 && seed >= 0 && !strcmp(plain, name);
+}
+
 /* A row: its folder, or one of each seed in it. */
 static bool judge_row(judged *j, const char *row, gb_status *status)
 {
@@ -198,6 +210,10 @@ static bool judge_row(judged *j, const char *row, gb_status *status)
         const char *name = found.names[i];
         if (name[strspn(name, "0123456789")])
             continue;
+        if (!good_seed(name)) {
+            ok = gb_fail(status, GB_USAGE, folder, "as 42", "\"%.40s\" is no seed", name);
+            break;
+        }
         char *of = gb_path_join(status, folder, name);
         seeds = true;
         ok = of && judge_one(j, row, name, of, status);
@@ -211,6 +227,25 @@ static bool judge_row(judged *j, const char *row, gb_status *status)
 }
 
 /* ---- the table ---- */
+
+/* A folder whose name is misspelt would be left out without a word. */
+static bool warn_of_others(const judged *j, const gb_table_spec *spec, gb_status *status)
+{
+    gb_entries found = {0};
+    bool ok = gb_entries_read(j->runs, "*", &found, status);
+    for (size_t i = 0; ok && i < found.count; i++) {
+        bool known = !strcmp(found.names[i], "qrels");
+        for (size_t r = 0; r < spec->row_count && !known; r++)
+            known = !strcmp(found.names[i], spec->rows[r].key);
+        char *path = gb_path_join(status, j->runs, found.names[i]);
+        ok = path != NULL;
+        if (ok && !known && gb_dir_exists(path))
+            gb_log(GB_LOG_WARN, "%s: %s has no row of that name; it is left out", path, spec->name);
+        free(path);
+    }
+    gb_entries_free(&found);
+    return ok;
+}
 
 static bool write_results(const judged *j, const char *path, gb_status *status)
 {
@@ -244,6 +279,9 @@ bool repro_judge(const repro_session *session, gb_status *status)
 {
     judged j = {.session = session, .runs = session->params->runs};
     const char *collection = session->params->collection;
+    if (!session->entry)
+        return gb_fail(status, GB_USAGE, NULL, "reproduce judge TABLE --runs DIR",
+                       "judge needs one table");
     if (!j.runs)
         return gb_fail(status, GB_USAGE, NULL, "see reproduce --help", "judge needs --runs DIR");
     if (!gb_dir_exists(j.runs))
@@ -255,7 +293,7 @@ bool repro_judge(const repro_session *session, gb_status *status)
                                              "collection", collection ? collection : "of the runs",
                                              "collection_kind", "runs", "recipe", "judged",
                                              "settings", "times"));
-    bool ok = spec && gb_make_dirs(session->out, status);
+    bool ok = spec && gb_make_dirs(session->out, status) && warn_of_others(&j, spec, status);
     for (size_t i = 0; ok && i < spec->row_count; i++)
         ok = !*spec->rows[i].key || judge_row(&j, spec->rows[i].key, status);
     if (ok && !j.rows)

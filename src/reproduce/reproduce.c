@@ -105,6 +105,7 @@ static bool refuse_making(const gb_reproduce_params *params, gb_status *status)
                   {"--rows", params->rows != NULL},
                   {"--set", params->changes.count != 0},
                   {"--settings", params->settings_files.count != 0},
+                  {"--seed", params->seed != REPRO_FIRST_SEED},
                   {"--seeds", params->seeds != 0},
                   {"--queries", params->queries != NULL},
                   {"--init", params->init != NULL},

@@ -317,8 +317,8 @@ static bool submit(const repro_session *session, const char *out, gb_status *sta
     return ok;
 }
 
-bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
-                          int64_t seconds, gb_status *status)
+static bool finish(const repro_session *session, const repro_table *table, const char *out,
+                   int64_t seconds, gb_status *status)
 {
     bool ok = true;
     if (table->page) {
@@ -343,6 +343,19 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
           report(session, table, results, out, status));
     free(results);
     return ok && (!session->params->submit || submit(session, out, status));
+}
+
+/* The reports read what was written: another run of the table into the same folder waits. */
+bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
+                          int64_t seconds, gb_status *status)
+{
+    gb_file_lock lock = {.fd = -1};
+    char *results = gb_path_join(status, out, "results.jsonl");
+    bool ok = results && gb_make_dirs(out, status) && gb_file_lock_take(&lock, results, status) &&
+              finish(session, table, out, seconds, status);
+    gb_file_lock_drop(&lock);
+    free(results);
+    return ok;
 }
 
 bool repro_results_site(const repro_session *session, const char *const *folders, size_t count,

@@ -274,8 +274,12 @@ const char *repro_settings_get(const repro_settings *settings, const char *name)
 bool repro_settings_put(repro_settings *settings, const char *name, const char *value,
                         gb_status *status)
 {
-    if (!find(settings, name))
+    repro_setting *setting = find(settings, name);
+    if (!setting)
         return gb_fail(status, GB_USAGE, NULL, NULL, "this scale has no setting \"%.60s\"", name);
+    if (setting->chosen && strcmp(setting->value, value) != 0)
+        gb_log(GB_LOG_WARN, "%s = %s has no effect: the table's recipe makes it %s", name,
+               setting->value, value);
     return give(settings, name, value, status) != NULL;
 }
 

@@ -221,6 +221,8 @@ bundled judged b
 expect "values of queries are averaged again" grep -q '^measures .* [1-9][0-9]* from values of queries' said
 if [ "$whole" = whole ]; then
     bundled made c
+    "$gabbro" site --out site c >said 2>&1
+    expect "and is as it was, when a page is made of it ($?)" verify c >said 2>&1
     expect "measures are computed anew from runs" grep -q '^measures   [1-9][0-9]* computed anew from runs' said
     run=$(echo c/evaluations/evaluate-*/runs/dev.trec | tr ' ' '\n' | head -n 1)
     sed -i 's/ Q0 \([^ ]*\) 1 / Q0 other 1 /' "$run"
@@ -251,6 +253,11 @@ refused() # WHAT TEXT ARGUMENTS...
 }
 mkdir -p empty/qrels
 refused "no rows" 'no row of cocondenser/table1 is there' judge table1 --paper cocondenser --runs empty --out x
+refused "all tables at once" 'judge needs one table' judge all --paper cocondenser --runs runs
+refused "a seed" '--seed: ' judge table1 --paper cocondenser --runs runs --seed 7
+mkdir -p runs/bm25/042 runs/bm52
+refused "a seed that two folders have" '"042" is no seed' judge table1 --paper cocondenser --runs runs --out x
+expect "a folder of no row is told" grep -q 'runs/bm52: cocondenser/table1 has no row of that name' said
 refused "no folder of rows" 'judge needs --runs' judge table1 --paper cocondenser
 refused "a model without a collection" 'give --collection' judge table1 --paper cocondenser --runs models --out x
 refused "results of all tables are not sent" 'goes with one table' all --submit x.json

@@ -51,7 +51,7 @@ says init 'against the encoder as it is, p .* over 24 queries'
 # Documents alone: generated queries stand for the missing ones.
 table documents --collection "$work/documents.jsonl"
 says documents 'on documents.jsonl, 96 passages'
-says documents 'one generated query of each passage (96) was held out'
+says documents 'one generated query of each passage (96) asks for it'
 columns=$(grep -c '"dev:MRR@10": {' "$work/documents/table.json")
 expect "documents alone: measured on held-out queries ($columns)" [ "$columns" = 13 ]
 

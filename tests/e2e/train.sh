@@ -118,6 +118,9 @@ expect "without a split nothing is measured on the way" [ ! -e prompted/developm
 expect "from a RoBERTa: $(grep '^round 1' out)" grep -q '"model_type": "roberta"' bytes/model/config.json
 
 # A cross-encoder.
+"$gabbro" train --settings own.settings --set scoring=cross --set bm25_depth=8 --dry-run >plan 2>err
+expect "a later round learns from the better half of what the first one ranks" \
+    [ "$(grep -c '^gabbro rerank .*--depth 8$' plan) $(grep -c '^gabbro finetune-cross .*<rerank.* --depth 4 ' plan)" = '3 1' ] || cat plan
 "$gabbro" train --settings own.settings --set scoring=cross --set finetune_epochs=1 --set bm25_depth=8 --out cross >out 2>err ||
     bad "a cross-encoder" err
 expect "a cross-encoder: $(grep '^round 2' out)" [ "$(cut -f 1 cross/results.tsv | tr '\n' ' ')" = "row bm25 round 1 round 2 " ]
