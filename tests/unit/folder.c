@@ -181,7 +181,7 @@ Test(folder, missing_files_and_stray_side_tensors)
     cr_assert(gb_remove_tree(at("m/pytorch_model.bin"), NULL));
     expect_refused(at("m"), "no model.safetensors");
     cr_assert(gb_remove_tree(at("m/config.json"), NULL));
-    expect_refused(at("m"), "No such file");
+    expect_refused(at("m"), "it has no config.json");
     drop_model(&m);
 }
 
