@@ -1,7 +1,7 @@
 /* A table beside the one that it reproduces: order of the rows, values, effects of rows over a
  * baseline. */
+#include "site.h"
 #include <gabbro/json.h>
-#include <gabbro/report.h>
 #include <gabbro/stats.h>
 
 #include <math.h>
@@ -28,12 +28,13 @@ typedef struct tables {
  * the two are never mixed. */
 static bool was_run(const json_t *table)
 {
-    const json_t *row, *cell, *value;
-    const char *column, *seed;
+    const json_t *row;
     size_t i;
     json_array_foreach(json_object_get(table, "rows"), i, row)
-        json_object_foreach(json_object_get(row, "cells"), column, cell) json_object_foreach(
-            json_object_get(cell, "here"), seed, value) if (json_is_number(value)) return true;
+    {
+        if (report_site_row_ran(row))
+            return true;
+    }
     return false;
 }
 

@@ -30,7 +30,7 @@ static void count_runs(const json_t *rows, gb_noise *noise)
     const char *seed;
     json_array_foreach((json_t *)rows, i, row)
     {
-        noise->rows += is_trained(row) && json_object_size(json_object_get(row, "converged")) > 0;
+        noise->rows += is_trained(row) && report_site_row_ran(row);
         json_object_foreach(json_object_get(row, "converged"), seed, converged)
         {
             noise->runs++;

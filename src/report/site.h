@@ -33,6 +33,7 @@ void report_chain_command(const chain_step *step, gb_text *out);
 void report_site_slug(const char *text, char *slug, size_t size);
 /* Of a row's name; "" of a row without results, which has no page. */
 void report_site_row_slug(const json_t *row, char *slug, size_t size);
+bool report_site_row_ran(const json_t *row); /* whether it has values besides recorded ones */
 double report_json_real_of(const json_t *object, const char *name); /* NAN when there is none */
 /* Mean and deviation of this run's seeds times scale; NAN without any, sd NAN for one. */
 double report_site_here(const json_t *here, double scale, double *sd);

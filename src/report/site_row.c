@@ -188,8 +188,7 @@ static bool curves(const chain *all, const char *out_dir, gb_text *out, gb_statu
     return ok;
 }
 
-/* Whether the row has values besides recorded ones. */
-static bool has_values(const json_t *row)
+bool report_site_row_ran(const json_t *row)
 {
     const char *column;
     json_t *cell;
@@ -264,7 +263,7 @@ bool report_site_row_page(const site_table *table, const json_t *row, const char
     }
     if (first)
         gb_text_printf(&out, "<p>No step of this row was run here; its values are %s.</p>\n",
-                       has_values(row) ? "those that were given" : "recorded ones");
+                       report_site_row_ran(row) ? "those that were given" : "recorded ones");
     gb_page_end(&out);
     ok = ok && gb_text_write_in(&out, out_dir, name, status);
     gb_text_free(&out);
