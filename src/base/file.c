@@ -423,8 +423,10 @@ static bool exchange(const char *draft, const char *path, gb_status *status)
         return true;
     }
     char *former = gb_format(status, "%s.old", draft);
-    if (!former)
+    if (!former) {
+        gb_remove_tree(draft, NULL);
         return false;
+    }
     bool ok = GB_TRY_CALL(gb_os_rename(path, former)) == 0 || fail_kept(draft, path, errno, status);
     if (ok && GB_TRY_CALL(gb_os_rename(draft, path)) != 0) {
         ok = fail_kept(draft, path, errno, status);
@@ -442,9 +444,11 @@ bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
     gb_os_sync_path(draft); /* some file systems cannot: not an error */
     char *place = behind_links(path, status);
     bool ok = place != NULL;
-    if (ok && gb_dir_exists(place)) {
+    if (!ok) {
+        gb_remove_tree(draft, NULL);
+    } else if (gb_dir_exists(place)) {
         ok = exchange(draft, place, status);
-    } else if (ok && !(ok = GB_TRY_CALL(gb_os_rename(draft, place)) == 0)) {
+    } else if (!(ok = GB_TRY_CALL(gb_os_rename(draft, place)) == 0)) {
         fail_errno(status, path, "cannot write", errno);
         gb_remove_tree(draft, NULL);
     }

@@ -117,7 +117,7 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     ok = ok && check_runs(params, runs, &qrels, status) &&
          gb_training_set_make(set, &qrels, runs, count, params->depth, status);
     if (ok && set->count < params->queries)
-        gb_log(GB_LOG_WARN, "there are %u training queries: %u cannot be used", set->count,
+        gb_log(GB_LOG_INFO, "there are %u training queries: %u cannot be used", set->count,
                params->queries);
     ok = ok && filter_set(params, runs, &names, set, texts, filtered, status);
     for (size_t i = 0; runs && i < count; i++)

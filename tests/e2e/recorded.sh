@@ -38,7 +38,7 @@ for table; do
         continue
     fi
     tr '\n' ' ' <"$work/stdout" | sed 's/  */ /g' >"$work/line"
-    counts=$(sed -n 's/.*Against the records: \([0-9]*\) values equal[^,]*, \([0-9]*\) lie[^,]*, \([0-9]*\) outside.*/\1 \2 \3/p' "$work/line")
+    counts=$(sed -n 's/.*Against the records: \([0-9]*\) values of seed [0-9]* equal[^,]*, \([0-9]*\) lie[^,]*, \([0-9]*\) outside.*/\1 \2 \3/p' "$work/line")
     # shellcheck disable=SC2086 # three numbers
     set -- $counts
     expect "$table: cells are compared (${counts:-none})" [ "$#" = 3 ]
