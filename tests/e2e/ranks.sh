@@ -108,6 +108,7 @@ compare_ranks() # WHAT COUNTS COMMAND...
 compare_ranks "masked LM with dropout" "2 ${full:+3 4}" $mlm
 one_mlm=$one
 compare_ranks "coCondenser in parts" "2 ${full:+4}" $cocondenser --micro-batch 1
+one_cocondenser=$one
 compare_ranks "fine-tuning without duplicates" "2" $finetune --negatives-per-query 1 --no-duplicates
 steps=$(awk 'END { print NR - 1 }' "$one/losses.tsv")
 left_out=$(sed -n 's/.*"left_out": \([0-9]*\).*/\1/p' "$one/run.json")
@@ -117,7 +118,7 @@ made parts $finetune --negatives-per-query 1 --no-duplicates --gradient-shards 1
     trust "fine-tuning without duplicates in parts: losses" "two shards" "$(losses_differ "$one" "$step")" 1e-5
 if [ -n "$full" ]; then
     made whole $cocondenser && trust "coCondenser, 5 steps by ranks: losses" "the whole batch" \
-        "$(losses_differ "$one" "$step")" 1e-6
+        "$(losses_differ "$one_cocondenser" "$step")" 1e-6
     made whole $mlm && trust "masked LM, 5 steps by ranks: losses" "the whole batch" \
         "$(losses_differ "$one_mlm" "$step")" 1e-6
     compare_ranks "fine-tuning" "2 4" $finetune
