@@ -49,13 +49,18 @@ double report_run_value(const gb_report *report, const gb_seed_run *run, size_t 
 
 /* ---- columns ---- */
 
-size_t report_column_of(const gb_report *report, const char *name)
+/* The column of that name, or that results of that name fill; SIZE_MAX for none. */
+static size_t find_column(const gb_spec_column *columns, size_t count, const char *name)
 {
-    for (size_t i = 0; i < report->column_count; i++)
-        if (strcmp(report->columns[i].name, name) == 0 ||
-            report_word_in(report->columns[i].obtained, name))
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(columns[i].name, name) == 0 || report_word_in(columns[i].obtained, name))
             return i;
     return SIZE_MAX;
+}
+
+size_t report_column_of(const gb_report *report, const char *name)
+{
+    return find_column(report->columns, report->column_count, name);
 }
 
 static bool usual_measure(const char *measure)
@@ -70,13 +75,12 @@ static const char *measure_of(const char *name)
     return colon ? colon + 1 : name;
 }
 
-/* The table's column that a result fills, or NULL. */
+/* The table's own column of a result, or NULL. */
 static const gb_spec_column *spec_column(const gb_report *report, const char *name)
 {
-    for (size_t i = 0; i < report->spec->column_count; i++)
-        if (report_word_in(report->spec->columns[i].obtained, name))
-            return &report->spec->columns[i];
-    return NULL;
+    const gb_table_spec *spec = report->spec;
+    size_t found = find_column(spec->columns, spec->column_count, name);
+    return found == SIZE_MAX ? NULL : &spec->columns[found];
 }
 
 /* A collection of one's own: its columns are those of its results. Shown are the usual measures;

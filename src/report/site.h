@@ -15,7 +15,7 @@ typedef struct site_table {
 
 /* A step and all steps behind it, inputs before what needs them. */
 typedef struct chain_step {
-    char *name;  /* "<kind>-<key>" or "sha256:..." of a file */
+    char *name;  /* "<kind>-<key>"; files that it was made of are none */
     char *path;  /* its folder, NULL when it is not in the store */
     json_t *run; /* its run.json, or NULL */
 } chain_step;

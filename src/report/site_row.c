@@ -218,7 +218,7 @@ static bool seed_section(const site_table *table, const char *seed, const char *
     gb_text_printf(out, "</summary>\n<h3>Commands</h3>\n");
     size_t lost = 0;
     for (size_t i = 0; i < all.count; i++)
-        lost += !all.steps[i].run && strncmp(all.steps[i].name, "sha256:", 7) != 0;
+        lost += !all.steps[i].run;
     if (lost)
         gb_text_printf(out,
                        "<p>%zu of these artifacts are not in the store, so their commands are "
