@@ -144,6 +144,11 @@ function level(series, retriever, key)
   mark(series, nil, evaluate(retriever), retriever, key)
 end
 
+-- The row of the paper that the i-th number of a setting stands for.
+function paper_row(rows, i, setting_name)
+  return rows[i] or refuse(setting_name .. " has " .. #rows .. " numbers at most, as the figure has points")
+end
+
 -- The mean over three samples of so many queries, and over batches and rates.
 function few_point(series, number, encoder, key)
   local evaluations, seed = {}, here.seed

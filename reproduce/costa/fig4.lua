@@ -12,8 +12,7 @@ for seed in seeds() do
   for name in each("SEED", "COSTA") do
     local encoder = costa_encoder(name:lower())
     for i, number in ipairs(words(settings.few_queries)) do
-      local row = ({500, 1000, 2000, 5000})[i] -- of the paper's 500,000 training queries
-      if not row then refuse "few_queries has four numbers, as the figure has points" end
+      local row = paper_row({500, 1000, 2000, 5000}, i, "few_queries") -- of 500,000 training queries
       few_point(name, number, encoder, name:lower() .. "-" .. row)
     end
   end

@@ -19,8 +19,7 @@ for seed in seeds() do
     local encoder = curriculum_end("bottleneck", coarse, passages)
     use "main"
     local _, second = retrievers(encoder)
-    local row = ({"400k", "1m", "2m", "4m", "8.8m"})[i] -- of the paper's passages
-    if not row then refuse "curriculum_passages has five numbers, as the figure has points" end
+    local row = paper_row({"400k", "1m", "2m", "4m", "8.8m"}, i, "curriculum_passages")
     point("curriculum: the passage itself, then queries of Alpaca 13b", passages, second, "curriculum-" .. row)
   end
   use "main"

@@ -14,8 +14,7 @@ for seed in seeds() do
   local coarse = curriculum("cocondenser", "span")
   for i, passages in ipairs(words(settings.curriculum_passages)) do
     local encoder = curriculum_end("cocondenser", coarse, passages)
-    local row = ({"400k", "1m", "2m", "4m", "8.8m"})[i] -- of the paper's passages
-    if not row then refuse "curriculum_passages has five numbers, as the figure has points" end
+    local row = paper_row({"400k", "1m", "2m", "4m", "8.8m"}, i, "curriculum_passages")
     point("curriculum: spans, then queries of Alpaca 13b", passages, encoder, "curriculum-" .. row)
   end
   use "main"
