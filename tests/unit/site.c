@@ -340,10 +340,11 @@ Test(site, refuses_what_is_no_result)
     params.count = 2;
     status = (gb_status){0};
     cr_expect(gb_site_write(&params, "beside", &status), "the empty one is left out");
-    static const char *const bad[] = {
-        "{\"format\": 1", "{}", "[]", "{\"format\": 1, \"table\": \"x\", \"rows\": []}",
+    static const char no_columns[] = "{\"format\": 1, \"table\": \"x\", \"rows\": []}";
+    static const char no_verdict[] =
         "{\"format\": 1, \"table\": \"x\", \"rows\": [], \"columns\": [], "
-        "\"claims\": [{\"verdict\": \"<script>\"}]}"};
+        "\"claims\": [{\"verdict\": \"<script>\"}]}";
+    static const char *const bad[] = {"{\"format\": 1", "{}", "[]", no_columns, no_verdict};
     for (size_t i = 0; i < 5; i++) {
         put("empty/table.json", bad[i]);
         status = (gb_status){0};
