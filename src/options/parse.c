@@ -136,15 +136,26 @@ static bool read_letters(reading *r, gb_status *status)
     return true;
 }
 
+/* A word that nothing takes: the usage line shows where it was to go. */
+static bool stray(const reading *r, const char *word, gb_status *status)
+{
+    gb_text usage = {0};
+    gb_text_printf(&usage, "usage: ");
+    options_usage(&usage, r->command, r->tables);
+    gb_fail(status, GB_USAGE, NULL, usage.failed ? "see --help" : usage.data, "%s: \"%.100s\" %s",
+            r->command->name, word,
+            r->command->operands_max ? "is one word too many" : "belongs to no option");
+    gb_text_free(&usage);
+    return false;
+}
+
 static bool read_operand(const reading *r, const char *word, gb_status *status)
 {
     if (r->only_help)
         return true;
     if (!r->operands || r->operands->count == r->command->operands_max ||
         r->operands->count == GB_WORDS_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: \"%.100s\" %s", r->command->name,
-                       word,
-                       r->command->operands_max ? "is one word too many" : "belongs to no option");
+        return stray(r, word, status);
     r->operands->items[r->operands->count++] = word;
     return true;
 }

@@ -133,7 +133,8 @@ Test(options, mistakes_say_what_is_wrong_and_what_was_meant)
     REFUSED("tell: --file has no value: --steps follows", "is a variable empty?", "--file",
             "--steps", "1");
     REFUSED("tell: no value is taken by --quiet", "see --help", "--quiet=1");
-    REFUSED("tell: \"c\" is one word too many", "see --help", "a", "b", "c");
+    REFUSED("tell: \"c\" is one word too many",
+            "usage: gabbro tell [WORD...] --file FILE [options]", "a", "b", "c");
     REFUSED("--steps: \"0\" is no whole number from 1 to 4294967295", "see --help", "--steps", "0");
     REFUSED("--warmup: \"1.5\" is no number from 0 to 1", "see --help", "--warmup", "1.5");
     REFUSED("--schedule \"square\" is none of: linear, cosine, constant", "", "--schedule",
@@ -161,6 +162,7 @@ Test(options, operands_that_are_missing_or_none)
     cr_expect_eq(gb_command_parse(&(gb_command){.name = "none"}, of_none, 2, argv, NULL, &status),
                  GB_PARSED_BAD);
     cr_expect_str_eq(status.what, "none: \"a\" belongs to no option");
+    cr_expect_str_eq(status.hint, "usage: gabbro none");
 }
 
 Test(options, one_that_has_no_effect_without_another)
