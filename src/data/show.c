@@ -49,9 +49,10 @@ static void print_passage(const show *s, uint32_t passage)
 {
     print_row(s, "**", s->collection->passage_ids, passage, "** ");
     size_t length;
-    gb_row_file_row(s->collection->titles, passage, &length);
+    const char *title = gb_row_file_row(s->collection->titles, passage, &length);
     if (length)
-        print_row(s, "*", s->collection->titles, passage, "*. ");
+        print_row(s, "*", s->collection->titles, passage,
+                  strchr(".?!", title[length - 1]) ? "* " : "*. ");
     print_row(s, "", s->collection->texts, passage, "\n");
 }
 

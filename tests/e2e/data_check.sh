@@ -125,6 +125,10 @@ expect "those with questions, where they suffice" [ "$(grep -c '^- asked: ' said
 "$gabbro" data show many --documents 100 >said 2>&1
 expect "with what they answer" grep -q '^- asked: \*one\* (train)$' said
 expect "and topics with their judgements" grep -q '^- grade 2: \*\*p50\*\* text' said
+cp -R many titled
+sed -i 's/\("_id": "p7", "title": "\)/\1Is it seven?/; s/\("_id": "p9", "title": "\)/\1Nine/' titled/corpus.jsonl
+"$gabbro" data show titled --documents 100 >said 2>&1
+expect "a title ends with one mark" [ "$(grep -c -e '^\*\*p7\*\* \*Is it seven?\* text' -e '^\*\*p9\*\* \*Nine\*\. text' said)" = 2 ]
 {
     sleep 1
     "$gabbro" data show many --documents 100 2>said
