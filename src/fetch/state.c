@@ -12,10 +12,11 @@ bool fetch_remote_load(const char *path, gb_remote *remote)
     gb_lines *lines = gb_lines_open(path, NULL);
     char *line;
     size_t length;
-    bool whole = false;
-    while (lines && gb_lines_next(lines, &line, &length, NULL) == 1) {
+    bool whole = false, damaged = false;
+    while (lines && !damaged && gb_lines_next(lines, &line, &length, NULL) == 1) {
         char *value = strchr(line, ' ');
-        if (!value)
+        damaged = strcspn(line, "\r") != length; /* nor a NUL: no header has either */
+        if (!value || damaged)
             continue;
         *value++ = '\0';
         if (!strcmp(line, "url"))
@@ -30,7 +31,7 @@ bool fetch_remote_load(const char *path, gb_remote *remote)
         }
     }
     gb_lines_close(lines);
-    return whole && remote->url[0];
+    return whole && !damaged && remote->url[0];
 }
 
 bool fetch_remote_save(const char *path, const gb_remote *remote, gb_status *status)
