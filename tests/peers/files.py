@@ -1,16 +1,15 @@
 """Files of other tools: faiss indexes, Parquet. Prints one line a check.
 
-    files.py GABBRO PACKAGE    the program, and the folder of the Python package's sources
+    files.py GABBRO    the program; the Python package is installed
 """
 
-import importlib.util
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-program, package = sys.argv[1], pathlib.Path(sys.argv[2])
+program = sys.argv[1]
 work = pathlib.Path(tempfile.mkdtemp(prefix="gabbro-files."))
 
 
@@ -49,9 +48,8 @@ def parquet_files():
     import pyarrow
     import pyarrow.parquet
 
-    spec = importlib.util.spec_from_file_location("parquet", package / "gabbro" / "parquet.py")
-    parquet = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(parquet)
+    from gabbro import parquet
+
     tables = {
         "corpus": {"_id": ["d1", "d2"], "title": ["", "Rock"], "text": ["Rain \u2013 wet", "Stone"]},
         "queries": {"_id": ["q1"], "text": ["what is wet?"]},
@@ -72,5 +70,5 @@ def parquet_files():
 for part in (faiss_indexes, parquet_files):
     try:
         part()
-    except ImportError as why:
+    except ModuleNotFoundError as why:
         print(f"skipped - {part.__name__}: {why}")

@@ -411,7 +411,7 @@ package()
         skipped "faiss-cpu, pyarrow: not from PyPI ($(tail -n 1 "$work/log"))"
     HF_HUB_OFFLINE=1 "$own/bin/python" "$here/package.py" "$model" "$GABBRO_TEST_DATA" "$gabbro" >"$work/package" 2>"$work/log"
     status=$?
-    "$own/bin/python" "$here/files.py" "$gabbro" "$here/../../python" >>"$work/package" 2>>"$work/log" || status=1
+    "$own/bin/python" "$here/files.py" "$gabbro" >>"$work/package" 2>>"$work/log" || status=1
     take_checks "$work/package"
     expect "package.py ends well" [ $status = 0 ] || tail "$work/log"
 }
