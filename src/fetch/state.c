@@ -12,11 +12,14 @@ bool fetch_remote_load(const char *path, gb_remote *remote)
     gb_lines *lines = gb_lines_open(path, NULL);
     char *line;
     size_t length;
-    bool whole = false, damaged = false;
-    while (lines && !damaged && gb_lines_next(lines, &line, &length, NULL) == 1) {
+    bool whole = false;
+    while (lines && gb_lines_next(lines, &line, &length, NULL) == 1) {
+        if (strcspn(line, "\r") != length) { /* no header has a "\r" or a NUL */
+            whole = false;
+            break;
+        }
         char *value = strchr(line, ' ');
-        damaged = strcspn(line, "\r") != length; /* nor a NUL: no header has either */
-        if (!value || damaged)
+        if (!value)
             continue;
         *value++ = '\0';
         if (!strcmp(line, "url"))
@@ -31,7 +34,7 @@ bool fetch_remote_load(const char *path, gb_remote *remote)
         }
     }
     gb_lines_close(lines);
-    return whole && !damaged && remote->url[0];
+    return whole && remote->url[0];
 }
 
 bool fetch_remote_save(const char *path, const gb_remote *remote, gb_status *status)
