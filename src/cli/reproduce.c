@@ -33,23 +33,38 @@ static void take_other_words(const other_words *other, gb_words *words)
 /* What the words that are no options ask for. */
 static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb_status *status)
 {
-    static const char *const actions[] = {"", "list", "plan", "explain", "new", "judge", "log"};
-    static const char *const needs[] = {[GB_REPRODUCE_EXPLAIN] = "a table, e.g. table1",
-                                        [GB_REPRODUCE_NEW] = "a name, e.g. reproduce new retromae",
-                                        [GB_REPRODUCE_JUDGE] = "a table, and --runs DIR"};
-    static const size_t least[] = {1, 1, 1, 2, 2, 2, 1}, most[] = {1, 1, 2, 3, 2, 2, 1}; /* words */
+    static const struct {
+        const char *word;   /* the first, or "" where it is a table's name */
+        size_t least, most; /* words */
+        const char *usage;
+        const char *needs; /* what is missing below the least */
+    } actions[] = {
+        [GB_REPRODUCE_TABLE] = {"", 1, 1, "usage: gabbro reproduce TABLE [options]", NULL},
+        [GB_REPRODUCE_LIST] = {"list", 1, 1, "usage: gabbro reproduce list", NULL},
+        [GB_REPRODUCE_PLAN] = {"plan", 1, 2, "usage: gabbro reproduce plan [TABLE] [options]",
+                               NULL},
+        [GB_REPRODUCE_EXPLAIN] = {"explain", 2, 3,
+                                  "usage: gabbro reproduce explain TABLE [ROW] [options]",
+                                  "a table, e.g. table1"},
+        [GB_REPRODUCE_NEW] = {"new", 2, 2, "usage: gabbro reproduce new PAPER",
+                              "a name, e.g. reproduce new retromae"},
+        [GB_REPRODUCE_JUDGE] = {"judge", 2, 2, "usage: gabbro reproduce judge TABLE --runs DIR",
+                                "a table, and --runs DIR"},
+        [GB_REPRODUCE_LOG] = {"log", 1, 1, "usage: gabbro reproduce log [--seen DIR]", NULL},
+    };
     if (!words->count)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", gb_cli_reproduce.name,
                        gb_cli_reproduce.needs);
-    int action = GB_REPRODUCE_LOG;
-    while (action > 0 && strcmp(words->items[0], actions[action]) != 0)
+    size_t action = sizeof actions / sizeof *actions - 1;
+    while (action > 0 && strcmp(words->items[0], actions[action].word) != 0)
         action--;
     size_t first = action != GB_REPRODUCE_TABLE;
-    if (words->count < least[action])
-        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs %s", actions[action], needs[action]);
-    if (words->count > most[action])
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "\"%.60s\" is one word too many",
-                       words->items[most[action]]);
+    if (words->count < actions[action].least)
+        return gb_fail(status, GB_USAGE, NULL, actions[action].usage, "%s needs %s",
+                       actions[action].word, actions[action].needs);
+    if (words->count > actions[action].most)
+        return gb_fail(status, GB_USAGE, NULL, actions[action].usage,
+                       "\"%.60s\" is one word too many", words->items[actions[action].most]);
     params->action = (gb_reproduce_action)action;
     params->table = words->count > first ? words->items[first] : "all";
     if (action == GB_REPRODUCE_JUDGE && params->scale == usual_scale)

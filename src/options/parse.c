@@ -136,15 +136,20 @@ static bool read_letters(reading *r, gb_status *status)
     return true;
 }
 
-/* A word that nothing takes: the usage line shows where it was to go. */
-static bool stray(const reading *r, const char *word, gb_status *status)
+/* A word that nothing takes, or something missing: the usage line shows what goes where. */
+__attribute__((format(printf, 3, 4))) static bool misused(const reading *r, gb_status *status,
+                                                          const char *format, ...)
 {
     gb_text usage = {0};
+    char what[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
     gb_text_printf(&usage, "usage: ");
     options_usage(&usage, r->command, r->tables);
-    gb_fail(status, GB_USAGE, NULL, usage.failed ? "see --help" : usage.data, "%s: \"%.100s\" %s",
-            r->command->name, word,
-            r->command->operands_max ? "is one word too many" : "belongs to no option");
+    gb_fail(status, GB_USAGE, NULL, usage.failed ? "see --help" : usage.data, "%s%s",
+            r->command->name, what);
     gb_text_free(&usage);
     return false;
 }
@@ -155,7 +160,8 @@ static bool read_operand(const reading *r, const char *word, gb_status *status)
         return true;
     if (!r->operands || r->operands->count == r->command->operands_max ||
         r->operands->count == GB_WORDS_MAX)
-        return stray(r, word, status);
+        return misused(r, status, ": \"%.100s\" %s", word,
+                       r->command->operands_max ? "is one word too many" : "belongs to no option");
     r->operands->items[r->operands->count++] = word;
     return true;
 }
@@ -205,12 +211,10 @@ static bool check(const reading *r, gb_status *status)
 {
     const gb_command *command = r->command;
     if (command->operands_min && r->operands->count < command->operands_min)
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", command->name,
-                       command->needs ? command->needs : command->operands);
+        return misused(r, status, " needs %s", command->needs ? command->needs : command->operands);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
         if (options_missing(&walk.option))
-            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed",
-                           command->name, walk.option.name);
+            return misused(r, status, ": --%s is needed", walk.option.name);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
         if (!has_effect(r, &walk.option, status))
             return false;

@@ -120,7 +120,8 @@ static void refused(const char *what, const char *hint, const char *const *words
 
 Test(options, mistakes_say_what_is_wrong_and_what_was_meant)
 {
-    REFUSED("tell: --file is needed", "see --help", "--steps", "1");
+    REFUSED("tell: --file is needed", "usage: gabbro tell [WORD...] --file FILE [options]",
+            "--steps", "1");
     REFUSED("tell: no option --stpes", "did you mean --steps? See --help", "--file", "a",
             "--stpes");
     REFUSED("tell: no option --learning_rate=1", "did you mean --learning-rate? See --help",
@@ -155,6 +156,7 @@ Test(options, operands_that_are_missing_or_none)
     char *argv[] = {(char *)"judge", (char *)"a", NULL};
     cr_expect_eq(gb_command_parse(&other, of_none, 2, argv, &operands, &status), GB_PARSED_BAD);
     cr_expect_str_eq(status.what, "judge needs two files, QRELS and RUN");
+    cr_expect_str_eq(status.hint, "usage: gabbro judge QRELS RUN");
     /* They come before the options that must be given: what the command is about. */
     operands.count = 0;
     cr_expect_eq(gb_command_parse(&other, tables, 2, argv, &operands, &status), GB_PARSED_BAD);
