@@ -14,27 +14,17 @@ if ! command -v prlimit >/dev/null; then
 fi
 unset GABBRO_VALIDATION # its layer keeps what it sees
 
-pause=0.02 # between two looks at a process
-[ "$passages" -le 100000 ] || pause=0.2
-limited() # WHAT COMMAND...: its artifact's folder in $step; VmHWM is the most that was resident
+limited() # WHAT COMMAND...: its artifact's folder in $step, whose record says what was resident at most
 {
     what=$1
     shift
-    prlimit --data=$((limit * 1048576)) "$gabbro" "$@" --quiet >folder 2>log &
-    child=$! most=0
-    while kill -0 $child 2>/dev/null; do
-        now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$child/status 2>/dev/null)
-        [ "${now:-0}" -le "$most" ] || most=$now
-        sleep $pause
-    done
-    wait $child
+    prlimit --data=$((limit * 1048576)) "$gabbro" "$@" --quiet >folder 2>log
     status=$?
     step=$(cat folder)
-    if [ $status = 0 ] && [ -d "$step" ] && [ "$most" = 0 ]; then
-        good "$what, $passages passages: over before its memory was looked at"
-    elif [ $status = 0 ] && [ -d "$step" ]; then
+    most=$(sed -n 's/.*"peak_resident_bytes": *\([0-9]*\).*/\1/p' "$step/run.json" 2>/dev/null)
+    if [ $status = 0 ] && [ "${most:-0}" -gt 0 ]; then
         trust "$what, $passages passages: MiB resident" "under a limit of private memory" \
-            $((most / 1024)) "$limit"
+            $((most / 1048576)) "$limit"
     else
         bad "$what, $passages passages: ends with $status under $limit MiB" log
         checks_end
