@@ -385,7 +385,7 @@ typedef struct gb_survey_row {
 bool gb_device_surveys(const gb_device *device);
 /* Gives programs that are made from now on a name. */
 bool gb_survey_begin(gb_device *device, const char *program, gb_status *status);
-/* Whether the driver tells more of pipelines than that they came about. */
+/* Whether the driver tells more of pipelines than that they compiled. */
 bool gb_survey_told(const gb_device *device);
 /* Rows by first use; they belong to the device, and are valid until the next program. */
 size_t gb_survey_count(const gb_device *device);

@@ -90,7 +90,7 @@ static void print_columns(const gb_compiled *k, const char *format, FILE *out)
         fprintf(out, format, number(columns[c], text));
 }
 
-/* Every kernel once, by name; how many did not come about. */
+/* Every kernel once, by name; how many failed to compile. */
 static bool print_kernels(const bench *b, uint32_t *failed, gb_status *status)
 {
     size_t rows = gb_survey_count(b->device), count = 0, spilling = 0;
@@ -111,7 +111,7 @@ static bool print_kernels(const bench *b, uint32_t *failed, gb_status *status)
         fprintf(b->out, "%-36s %-26s", k->shader, constants(k, text, sizeof text));
         if (k->failure[0]) {
             ++*failed;
-            fprintf(b->out, " does not come about: %s\n", k->failure);
+            fprintf(b->out, " fails to compile: %s\n", k->failure);
             continue;
         }
         spilling += k->spills > 0;
@@ -120,7 +120,7 @@ static bool print_kernels(const bench *b, uint32_t *failed, gb_status *status)
         fprintf(b->out, "\n");
     }
     free(kernels);
-    fprintf(b->out, "%zu kernels, %u do not come about", count, *failed);
+    fprintf(b->out, "%zu kernels, %u fail to compile", count, *failed);
     if (gb_survey_told(b->device))
         fprintf(b->out, ", %zu spill", spilling);
     else

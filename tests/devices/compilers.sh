@@ -5,9 +5,9 @@
 #   --record   write compilers.tsv anew, of all GPUs or those named: its diff shows what a change of a kernel did to each
 #   --keep DIR leave what `gabbro kernels --tsv` wrote of each GPU there (bench/estimates reads it)
 #   GPU        these instead of all that the list below has
-# Wrong is: a kernel that does not come about, or is recorded and no longer made; a message of the validation layer;
+# Wrong is: a kernel that fails to compile, or is recorded and no longer made; a message of the validation layer;
 # spills where none are recorded, or more; less occupancy; more shared memory than the smallest of its vendor's GPUs
-# has. With another Mesa than the recorded one only what does not come about and new spills are wrong.
+# has. With another Mesa than the recorded one only what fails to compile and new spills are wrong.
 # Folders are looked for as by run.sh (GABBRO_TEST_ICDS). The program is built in there.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
@@ -96,7 +96,7 @@ chroot "$debian" sh -c "cd /$inside && { [ -f build/build.ninja ] || meson setup
 # ---- each GPU ----
 
 # What one GPU's compiler made: "kernel constants lanes registers spills shared occupancy cycles", each kernel once;
-# of one that does not come about "fails" for its spills.
+# of one that fails to compile "fails" for its spills.
 columns()
 {
     awk -F '\t' -v OFS='\t' '!/^#/ && $1 != "program" && !seen[$2 "\t" $3]++ {
@@ -117,10 +117,10 @@ look_at() # NAME VARIABLE VALUE SHIM DRIVER SHARED
         "/$inside/build/src/cli/gabbro" kernels --size "$sizes" --tsv "/$inside/out/$1.tsv" >"$work/$1.out" 2>"$work/$1.err"
     code=$?
     if [ $code = 0 ]; then
-        good "$1: every kernel comes about, and the validation layer is silent"
+        good "$1: every kernel compiles, and the validation layer is silent"
     else
-        bad "$1: every kernel comes about, and the validation layer is silent"
-        grep 'does not come about\|not made\|validation' "$work/$1.out" "$work/$1.err" | head -n 20
+        bad "$1: every kernel compiles, and the validation layer is silent"
+        grep 'fails to compile\|not made\|validation' "$work/$1.out" "$work/$1.err" | head -n 20
         tail -n 3 "$work/$1.err"
     fi
     [ -f "$debian/$inside/out/$1.tsv" ] || return
@@ -141,7 +141,7 @@ compare()
     FILENAME == ARGV[1] { next }
     {
         key = $1 FS $2 FS $3; what = $3 ": " $1 " " $2
-        if ($6 == "fails") print "wrong\t" what " does not come about"
+        if ($6 == "fails") print "wrong\t" what " fails to compile"
         else if ($6 > 0 && (!(key in spills) || $6 + 0 > spills[key] + 0 && (same || !(spills[key] > 0))))
             print "wrong\t" what " spills " $6 (key in spills ? ", recorded are " spills[key] : ", and is not recorded")
         if (same && key in occupancy && $8 != "-" && $8 + 0 < occupancy[key] + 0)
@@ -191,7 +191,7 @@ else
     good 'what compilers make of kernels is as recorded, or better'
 fi
 expect 'GPUs were looked at' [ -n "$looked" ]
-printf 'trust:\tkernels of GPUs that do not come about\tcompilers of %s,%s\t%s\t0\n' "$mesa" "$looked" \
+printf 'trust:\tkernels of GPUs that fail to compile\tcompilers of %s,%s\t%s\t0\n' "$mesa" "$looked" \
     "$(awk -F '\t' '$6 == "fails"' "$work/found" | wc -l)"
 printf 'trust:\tkernels of GPUs that spill registers\tcompilers of %s,%s\t%s\t%s\n' "$mesa" "$looked" \
     "$(awk -F '\t' '$6 > 0 && $6 != "fails"' "$work/found" | wc -l)" \

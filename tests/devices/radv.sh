@@ -25,9 +25,9 @@ for family in vega20 navi21 gfx1100 navi31 gfx1151; do
         continue
     fi
     tried=$((tried + 1))
-    expect "$family: every kernel comes about, and the validation layer is silent" [ $code = 0 ]
+    expect "$family: every kernel compiles, and the validation layer is silent" [ $code = 0 ]
     [ $code = 0 ] || cat "$work/messages" "$work/out"
-    expect "$family: the compiler says what it made" grep -q ' 0 do not come about, [0-9]* spill' "$work/out"
+    expect "$family: the compiler says what it made" grep -q ' 0 fail to compile, [0-9]* spill' "$work/out"
     expect "$family: steps of every objective, scoring and loss, of generators and cross-encoders" awk -F '\t' '
         BEGIN { split("deepct;costa;fine-tuning, sparse;fine-tuning, coil;fine-tuning, lambdarank;generator;cross-encoder", names, ";") }
         { seen[$1] = 1; floor = floor || $2 == "max_sim_forward" && $3 ~ /,1$/ }
