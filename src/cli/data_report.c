@@ -80,7 +80,7 @@ bool cli_data_report(const char *folder, const gb_source *source, uint32_t *wron
         say_count(c, "queries", gb_row_file_count(collection->queries));
         ok = say_description(c, collection, status);
         say_finding(collection->passage_ids, "passages without text", &check.empty);
-        say_finding(collection->passage_ids, "passages said before", &check.equal);
+        say_finding(collection->passage_ids, "passages that repeat another", &check.equal);
         say_finding(collection->passage_ids, "passages that are queries", &check.identical);
         say_finding(collection->query_ids, "queries to train and to judge", &check.trained);
         say_finding(collection->passage_ids, "encoded twice", &check.encoded_twice);

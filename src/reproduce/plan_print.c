@@ -28,8 +28,17 @@ static const char *duration(double seconds, char text[32])
     return text;
 }
 
-/* What is fetched for a table. */
-static void print_download(const repro_table_cost *cost, const gb_manifest *manifest)
+static bool is_there(const repro_plan *plan, const char *name)
+{
+    char *path = gb_path_join(NULL, plan->session->data_dir, name);
+    bool there = path && (gb_dir_exists(path) || gb_file_exists(path));
+    free(path);
+    return there;
+}
+
+/* What is still to be fetched for a table. */
+static void print_download(const repro_plan *plan, const repro_table_cost *cost,
+                           const gb_manifest *manifest)
 {
     double bytes = 0;
     bool more = false;
@@ -38,7 +47,9 @@ static void print_download(const repro_table_cost *cost, const gb_manifest *mani
         bool seen = false;
         for (size_t j = 0; j < i; j++)
             seen = seen || !strcmp(cost->data[j], cost->data[i]);
-        const gb_source *source = seen ? NULL : gb_manifest_find(manifest, cost->data[i], NULL);
+        const gb_source *source = seen || is_there(plan, cost->data[i])
+                                      ? NULL
+                                      : gb_manifest_find(manifest, cost->data[i], NULL);
         uint32_t unknown = 0;
         bytes += source ? (double)gb_source_bytes(source, &unknown) : 0;
         more = more || unknown;
@@ -67,7 +78,7 @@ static void print_line(const repro_plan *plan, const repro_table_cost *cost,
     printf("%-14s %15s  device %s, memory %s, disk %s", cost->name, duration(seconds / jobs, time),
            amount(most.device, device), amount(jobs * most.memory, memory),
            amount(cost->disk + jobs * most.disk, disk));
-    print_download(cost, manifest);
+    print_download(plan, cost, manifest);
     printf("\n");
 }
 

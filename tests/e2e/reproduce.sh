@@ -247,6 +247,7 @@ run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
 expect "but count in full, runs over the training queries take most: $(head -n 1 "$work/stdout")" \
     grep -q '^qac/table1 .* memory 10\.6 GB' "$work/stdout"
+expect "and have to be fetched" grep -q '^qac/table1 .* download at least' "$work/stdout"
 run plan qac/table1 --scale paper --data "$work/nothing" --rows colbert
 expect "vectors of tokens take most of the disk: $(head -n 1 "$work/stdout")" \
     grep -q '^qac/table1 .* disk 29[0-9]\.[0-9] GB' "$work/stdout"
@@ -262,6 +263,8 @@ for place in here there; do
     run qac/table1 --scale paper --data "$work/$place" --out "$work/paper.$place" --quiet
     expect "a public collection $place" [ "$status" = 0 ]
 done
+run plan qac/table1 --scale paper --data "$work/here"
+expect "what is there is not fetched: $(head -n 1 "$work/stdout")" [ "$status $(count 'download' "$work/stdout")" = '0 0' ]
 recipe_of() { sed -n 's/.*"recipe": "\([^"]*\)".*/\1/p' "$1/results.jsonl"; }
 expect "its place is no part of the recipe" [ "$(recipe_of "$work/paper.here")" = "$(recipe_of "$work/paper.there")" ]
 run new own --out "$work/own"
