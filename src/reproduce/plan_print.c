@@ -28,10 +28,11 @@ static const char *duration(double seconds, char text[32])
     return text;
 }
 
+/* As a run asks before it begins. */
 static bool is_there(const repro_plan *plan, const char *name)
 {
     char *path = gb_path_join(NULL, plan->session->data_dir, name);
-    bool there = path && (gb_dir_exists(path) || gb_file_exists(path));
+    bool there = path && gb_dir_exists(path);
     free(path);
     return there;
 }
