@@ -36,21 +36,17 @@ static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb
     static const struct {
         const char *word;   /* the first, or "" where it is a table's name */
         size_t least, most; /* words */
-        const char *usage;
-        const char *needs; /* what is missing below the least */
+        const char *form;   /* of the usage line */
+        const char *needs;  /* what is missing below the least */
     } actions[] = {
-        [GB_REPRODUCE_TABLE] = {"", 1, 1, "usage: gabbro reproduce TABLE [options]", NULL},
-        [GB_REPRODUCE_LIST] = {"list", 1, 1, "usage: gabbro reproduce list", NULL},
-        [GB_REPRODUCE_PLAN] = {"plan", 1, 2, "usage: gabbro reproduce plan [TABLE] [options]",
-                               NULL},
-        [GB_REPRODUCE_EXPLAIN] = {"explain", 2, 3,
-                                  "usage: gabbro reproduce explain TABLE [ROW] [options]",
+        [GB_REPRODUCE_TABLE] = {"", 1, 1, "TABLE [options]", NULL},
+        [GB_REPRODUCE_LIST] = {"list", 1, 1, "list", NULL},
+        [GB_REPRODUCE_PLAN] = {"plan", 1, 2, "plan [TABLE] [options]", NULL},
+        [GB_REPRODUCE_EXPLAIN] = {"explain", 2, 3, "explain TABLE [ROW] [options]",
                                   "a table, e.g. table1"},
-        [GB_REPRODUCE_NEW] = {"new", 2, 2, "usage: gabbro reproduce new PAPER",
-                              "a name, e.g. reproduce new retromae"},
-        [GB_REPRODUCE_JUDGE] = {"judge", 2, 2, "usage: gabbro reproduce judge TABLE --runs DIR",
-                                "a table, and --runs DIR"},
-        [GB_REPRODUCE_LOG] = {"log", 1, 1, "usage: gabbro reproduce log [--seen DIR]", NULL},
+        [GB_REPRODUCE_NEW] = {"new", 2, 2, "new PAPER", "a name, e.g. reproduce new retromae"},
+        [GB_REPRODUCE_JUDGE] = {"judge", 2, 2, "judge TABLE --runs DIR", "a table, and --runs DIR"},
+        [GB_REPRODUCE_LOG] = {"log", 1, 1, "log [--seen DIR]", NULL},
     };
     if (!words->count)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", gb_cli_reproduce.name,
@@ -58,13 +54,15 @@ static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb
     size_t action = sizeof actions / sizeof *actions - 1;
     while (action > 0 && strcmp(words->items[0], actions[action].word) != 0)
         action--;
-    size_t first = action != GB_REPRODUCE_TABLE;
+    size_t first = action != GB_REPRODUCE_TABLE, most = actions[action].most;
+    char usage[80];
+    snprintf(usage, sizeof usage, "usage: gabbro reproduce %s", actions[action].form);
     if (words->count < actions[action].least)
-        return gb_fail(status, GB_USAGE, NULL, actions[action].usage, "%s needs %s",
-                       actions[action].word, actions[action].needs);
-    if (words->count > actions[action].most)
-        return gb_fail(status, GB_USAGE, NULL, actions[action].usage,
-                       "\"%.60s\" is one word too many", words->items[actions[action].most]);
+        return gb_fail(status, GB_USAGE, NULL, usage, "%s needs %s", actions[action].word,
+                       actions[action].needs);
+    if (words->count > most)
+        return gb_fail(status, GB_USAGE, NULL, usage, "\"%.60s\" is one word too many",
+                       words->items[most]);
     params->action = (gb_reproduce_action)action;
     params->table = words->count > first ? words->items[first] : "all";
     if (action == GB_REPRODUCE_JUDGE && params->scale == usual_scale)
